@@ -1,0 +1,2 @@
+//! The descheduler binary.
+fn main() {}
