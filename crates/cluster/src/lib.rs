@@ -1,1 +1,42 @@
-//! To be written.
+//! The world as values: what a descheduler can know about a cluster at one moment.
+//!
+//! ```text
+//!  objects, any order --> Ingest --> Snapshot { nodes, pods, budgets, claims, namespaces, .. }
+//!                           |            |
+//!                           +-> Anomaly  +-- Node  <-- NodeId    name, labels, taints, allocatable
+//!                                        +-- Pod   <-- PodId     who, where, state
+//!                                        |    +-- PodSpec        what pods of one template share
+//!                                        |    +-- Group          pods of one namespace and label set
+//!                                        +-- Budget <-- BudgetId what disruptions are left
+//! ```
+//!
+//! Strings that repeat are interned ([`Sym`]); ids are indexes into one snapshot. Nothing here
+//! does I/O, reads a clock or draws a random number, and a snapshot never changes once made.
+
+pub mod affinity;
+pub mod disruption;
+pub mod duration;
+pub mod ingest;
+pub mod intern;
+pub mod labels;
+pub mod node;
+pub mod pod;
+pub mod quantity;
+pub mod requests;
+pub mod resources;
+pub mod snapshot;
+pub mod taints;
+mod wire;
+
+pub use affinity::{NodeSelector, NodeSelectorTerm, PodAffinityTerm, PreferredTerm};
+pub use disruption::{Allowance, Budget, UnhealthyPolicy};
+pub use duration::GoDuration;
+pub use ingest::{Anomaly, Ingest};
+pub use intern::{Interner, Sym};
+pub use labels::{LabelOperator, LabelRequirement, LabelSelector, Labels, Selector};
+pub use node::Node;
+pub use pod::{Condition, Container, ContainerKind, ContainerState, Owner, Phase, Pod, PodSpec, QosClass};
+pub use quantity::Quantity;
+pub use resources::{ResourceId, Resources};
+pub use snapshot::{BudgetId, Group, GroupId, Kind, NodeId, PodId, Snapshot};
+pub use taints::{Effect, Taint, Toleration, TolerationOperator};

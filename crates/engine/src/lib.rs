@@ -1,1 +1,39 @@
-//! To be written.
+//! How decisions are made.
+//!
+//! ```text
+//!            Policy: profiles of strategies, protections, limits
+//!               |
+//!  Snapshot -> plan() --- for each pass, profile, strategy ---> Plan { evictions, report }
+//!               |            strategy.run(&mut Turn)               |
+//!               |               | propose(pod, reason)             +-> audit(): is it sound?
+//!  History -----+               v
+//!                 the gate: still there? cooling down? protected? limits? budget? placement?
+//! ```
+//!
+//! Read [`plan()`] first. Everything here is pure: no clock, no I/O, no random numbers.
+
+pub mod args;
+mod audit;
+mod decision;
+pub mod diagnostic;
+mod gate;
+mod history;
+mod limits;
+mod plan;
+mod policy;
+mod protection;
+mod report;
+mod strategy;
+mod turn;
+pub mod value;
+
+pub use audit::{Violation, audit};
+pub use decision::{Eviction, Reason, Refusal};
+pub use history::{History, Subject};
+pub use limits::{LimitKind, Limits};
+pub use plan::{Observer, Plan, Unobserved, node_set, plan};
+pub use policy::{Placement, Policy, Profile, Step};
+pub use protection::{Check, Protection, Shield, Stage};
+pub use report::{PlanReport, Refused, StrategyRun};
+pub use strategy::{EvictorDef, Pass, Registry, Strategy, StrategyDef};
+pub use turn::{Proposal, Turn, Verdict};

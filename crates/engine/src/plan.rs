@@ -1,0 +1,101 @@
+//! The main function: from a snapshot and a policy to a plan.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use descheduler_cluster::{NodeId, Snapshot};
+
+use crate::decision::Eviction;
+use crate::gate::Gate;
+use crate::history::History;
+use crate::policy::{Policy, Profile, Step};
+use crate::report::PlanReport;
+use crate::strategy::Pass;
+use crate::turn::Turn;
+
+/// What to evict, in this order, and the account of how it was decided.
+#[must_use]
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The evictions, in the order of execution.
+    pub evictions: Vec<Eviction>,
+    /// What every strategy considered, planned and refused.
+    pub report: PlanReport,
+}
+
+/// Decides everything, touches nothing. The same inputs give the same plan, whatever order the
+/// snapshot's objects came in.
+///
+/// All profiles' deschedule strategies run before any balance strategy
+/// (docs/spec/strategies.md section 1.1), each seeing what was planned before it.
+pub fn plan(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    history: &History,
+    observer: &mut dyn Observer,
+) -> Plan {
+    let mut gate = Gate::new(snapshot, policy, history);
+    let nodes = node_set(snapshot, policy);
+    if nodes.len() < 2 {
+        gate.report.note(too_few(snapshot, &nodes));
+        return gate.finish();
+    }
+    let shields: Vec<_> = policy.profiles.iter().map(|p| p.shield.bind(snapshot)).collect();
+    for pass in Pass::ORDER {
+        for (profile, shield) in policy.profiles.iter().zip(&shields) {
+            for step in profile.steps(pass) {
+                observer.begins(profile, step);
+                let turn = Turn::begin(&mut gate, shield, &nodes, profile, step.def);
+                run_contained(step, turn);
+                observer.ends();
+            }
+        }
+    }
+    gate.finish()
+}
+
+/// A strategy that panics is a bug of ours. It costs that strategy's moves and a line in the
+/// report, not the cycle.
+fn run_contained(step: &Step, mut turn: Turn<'_, '_>) {
+    let outcome = catch_unwind(AssertUnwindSafe(|| step.strategy.run(&mut turn)));
+    if outcome.is_err() {
+        turn.drop_all("the strategy failed inside; its moves of this cycle are dropped");
+    }
+}
+
+/// The nodes that strategies work on, by name: ready and selected by the policy's `nodeSelector`
+/// (docs/spec/strategies.md section 1.2).
+pub fn node_set(snapshot: &Snapshot, policy: &Policy) -> Vec<NodeId> {
+    let selector = policy.node_selector.as_ref().map(|selector| snapshot.compile(selector));
+    let chosen = |id: &NodeId| {
+        let node = snapshot.node(*id);
+        node.ready
+            && selector.as_ref().is_none_or(|s| s.matches(&node.labels, snapshot.strings()))
+    };
+    snapshot.nodes().iter().copied().filter(chosen).collect()
+}
+
+fn too_few(snapshot: &Snapshot, nodes: &[NodeId]) -> String {
+    format!(
+        "nothing is planned: {} of {} nodes are ready and selected, and a pod can move only \
+         between two",
+        nodes.len(),
+        snapshot.nodes().len()
+    )
+}
+
+/// Told when each strategy begins and ends, by callers that own a clock.
+pub trait Observer {
+    /// A strategy of a profile is about to run.
+    fn begins(&mut self, profile: &Profile, step: &Step);
+    /// It has run.
+    fn ends(&mut self);
+}
+
+/// The observer that looks away.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn begins(&mut self, _: &Profile, _: &Step) {}
+    fn ends(&mut self) {}
+}

@@ -1,0 +1,82 @@
+//! What the operator asked for, as resolved values: valid by construction.
+
+use std::sync::Arc;
+
+use descheduler_cluster::LabelSelector;
+
+use crate::limits::Limits;
+use crate::protection::Shield;
+use crate::strategy::{Pass, Strategy, StrategyDef};
+
+/// A whole policy.
+pub struct Policy {
+    /// Only nodes with these labels are worked on (docs/spec/strategies.md section 1.2).
+    pub node_selector: Option<LabelSelector>,
+    /// How much may be evicted in one cycle, over all profiles and strategies.
+    pub limits: Limits,
+    /// Grace period of each eviction, in seconds; unset leaves it to the pod.
+    pub grace_period_seconds: Option<i64>,
+    /// Whether a failed eviction is reported as an event on the pod.
+    pub eviction_failure_event_notification: bool,
+    /// How a move is judged; `None` when the policy does not say.
+    pub placement: Option<Placement>,
+    /// The profiles, in policy order.
+    pub profiles: Vec<Profile>,
+}
+
+/// One profile: strategies and the protections they share.
+pub struct Profile {
+    /// Its name; may be empty, may repeat.
+    pub name: String,
+    /// What is never evicted under this profile.
+    pub shield: Shield,
+    /// Deschedule strategies in the order enabled.
+    pub deschedule: Vec<Step>,
+    /// Balance strategies in the order enabled.
+    pub balance: Vec<Step>,
+}
+
+impl Profile {
+    /// The strategies of one pass.
+    pub fn steps(&self, pass: Pass) -> &[Step] {
+        match pass {
+            Pass::Deschedule => &self.deschedule,
+            Pass::Balance => &self.balance,
+        }
+    }
+}
+
+/// One strategy, enabled. A name that is enabled twice is built once and runs twice.
+#[derive(Clone)]
+pub struct Step {
+    /// What it is.
+    pub def: &'static StrategyDef,
+    /// It, with its arguments.
+    pub strategy: Arc<dyn Strategy>,
+}
+
+/// How much must be known about where a pod's replacement lands before the pod is evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Nothing: upstream's behaviour.
+    Off,
+    /// At least one node has to pass every filter of the scheduler.
+    Feasible,
+    /// Every node that could win has to be an improvement.
+    Improving,
+}
+
+impl Placement {
+    /// The modes as the policy field spells them.
+    pub const NAMES: [&str; 3] = ["Off", "Feasible", "Improving"];
+
+    /// Reads a mode in any letter case.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.to_ascii_lowercase().as_str() {
+            "off" => Some(Self::Off),
+            "feasible" => Some(Self::Feasible),
+            "improving" => Some(Self::Improving),
+            _ => None,
+        }
+    }
+}

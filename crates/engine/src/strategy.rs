@@ -1,0 +1,74 @@
+//! What a strategy is, and the list of those there are.
+
+use crate::args::Args;
+use crate::protection::Shield;
+use crate::turn::Turn;
+
+/// A rule about where pods should not be. It looks at `turn.view()` and proposes pods; what may
+/// really go is decided by the turn.
+pub trait Strategy: Send + Sync {
+    /// Proposes every pod that violates the rule, in a fixed order.
+    fn run(&self, turn: &mut Turn<'_, '_>);
+}
+
+/// When a strategy runs (docs/spec/strategies.md section 1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pass {
+    /// First: pods that should not be where they are, or at all.
+    Deschedule,
+    /// Then: pods that would be better spread.
+    Balance,
+}
+
+impl Pass {
+    /// The passes in the order they run.
+    pub const ORDER: [Self; 2] = [Self::Deschedule, Self::Balance];
+
+    /// The extension point, as a policy file spells it.
+    pub fn extension_point(self) -> &'static str {
+        match self {
+            Self::Deschedule => "deschedule",
+            Self::Balance => "balance",
+        }
+    }
+}
+
+/// A strategy as the registry knows it.
+pub struct StrategyDef {
+    /// The name in policy files, metrics and events.
+    pub name: &'static str,
+    /// When it runs.
+    pub pass: Pass,
+    /// One sentence for lists.
+    pub summary: &'static str,
+    /// Reads its arguments; `None` when they have errors, which are then in `args`.
+    pub build: fn(&mut Args<'_>) -> Option<Box<dyn Strategy>>,
+}
+
+/// The plugin that holds the protections, as the registry knows it.
+pub struct EvictorDef {
+    /// The name in policy files.
+    pub name: &'static str,
+    /// One sentence for lists.
+    pub summary: &'static str,
+    /// Reads its arguments; `None` when they have errors, which are then in `args`.
+    pub build: fn(&mut Args<'_>) -> Option<Shield>,
+}
+
+/// Everything that a policy may name.
+#[derive(Clone, Copy)]
+pub struct Registry {
+    /// The strategies.
+    pub strategies: &'static [&'static StrategyDef],
+    /// The protections.
+    pub evictor: &'static EvictorDef,
+    /// Strategies of upstream that this version does not have yet.
+    pub planned: &'static [(&'static str, Pass)],
+}
+
+impl Registry {
+    /// The strategy of this name.
+    pub fn strategy(&self, name: &str) -> Option<&'static StrategyDef> {
+        self.strategies.iter().copied().find(|def| def.name == name)
+    }
+}

@@ -1,0 +1,100 @@
+//! The snapshot minus what is already planned: an overlay with undo, not a copy.
+
+use descheduler_cluster::{NodeId, PodId, ResourceId, Resources, Snapshot};
+
+/// The cluster as it will be once everything planned so far is done.
+#[derive(Debug)]
+pub struct View<'s> {
+    snapshot: &'s Snapshot,
+    /// By pod slot: planned to go.
+    gone: Vec<bool>,
+    /// By node slot: what the pods that stay request.
+    requested: Vec<Resources>,
+    /// The pods taken out, in order, so that they can be put back.
+    log: Vec<PodId>,
+}
+
+/// A point in the history of a [`View`] to go back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark(usize);
+
+impl<'s> View<'s> {
+    /// The untouched snapshot.
+    pub fn new(snapshot: &'s Snapshot) -> Self {
+        let mut view = Self {
+            snapshot,
+            gone: vec![false; snapshot.pod_slots()],
+            requested: vec![Resources::default(); snapshot.node_slots()],
+            log: Vec::new(),
+        };
+        for &node in snapshot.nodes() {
+            let requested = &mut view.requested[node.index()];
+            let mut active = 0;
+            for &pod in snapshot.pods_on(node) {
+                let pod = snapshot.pod(pod);
+                if pod.is_active() {
+                    requested.add(&pod.requests);
+                    active += 1;
+                }
+            }
+            requested.set(ResourceId::PODS, active);
+        }
+        view
+    }
+
+    /// The snapshot underneath.
+    pub fn snapshot(&self) -> &'s Snapshot {
+        self.snapshot
+    }
+
+    /// Whether the pod is planned to go.
+    pub fn is_gone(&self, pod: PodId) -> bool {
+        self.gone[pod.index()]
+    }
+
+    /// The pods that stay on a node, whatever their phase, in order.
+    pub fn pods_on(&self, node: NodeId) -> impl Iterator<Item = PodId> + '_ {
+        self.snapshot.pods_on(node).iter().copied().filter(|&pod| !self.is_gone(pod))
+    }
+
+    /// The pods that stay on a node and neither succeeded nor failed, in order.
+    pub fn active_pods_on(&self, node: NodeId) -> impl Iterator<Item = PodId> + '_ {
+        self.pods_on(node).filter(|&pod| self.snapshot.pod(pod).is_active())
+    }
+
+    /// The sum of the requests of a node's active pods; `pods` is their number
+    /// (docs/spec/strategies.md section 6.2).
+    pub fn requested(&self, node: NodeId) -> &Resources {
+        &self.requested[node.index()]
+    }
+
+    /// Takes a pod out.
+    pub fn remove(&mut self, pod: PodId) {
+        if !std::mem::replace(&mut self.gone[pod.index()], true) {
+            self.log.push(pod);
+            self.book(pod, Resources::subtract, -1);
+        }
+    }
+
+    /// The present point, to go back to with [`View::undo_to`].
+    pub fn mark(&self) -> Mark {
+        Mark(self.log.len())
+    }
+
+    /// Puts back what was taken out since `mark`.
+    pub fn undo_to(&mut self, mark: Mark) {
+        while self.log.len() > mark.0 {
+            let Some(pod) = self.log.pop() else { break };
+            self.gone[pod.index()] = false;
+            self.book(pod, Resources::add, 1);
+        }
+    }
+
+    fn book(&mut self, pod: PodId, change: fn(&mut Resources, &Resources), count: i64) {
+        let pod = self.snapshot.pod(pod);
+        let Some(node) = pod.node.filter(|_| pod.is_active()) else { return };
+        let requested = &mut self.requested[node.index()];
+        change(requested, &pod.requests);
+        requested.set(ResourceId::PODS, requested.get(ResourceId::PODS) + count);
+    }
+}
