@@ -22,7 +22,7 @@ pub mod labels;
 pub mod node;
 pub mod pod;
 pub mod quantity;
-pub mod requests;
+mod requests;
 pub mod resources;
 pub mod snapshot;
 pub mod taints;

@@ -1,0 +1,325 @@
+//! From objects in any order to a [`Snapshot`]: the only way to make one.
+//!
+//! Bytes go to slim borrowed structs and from there to the values of this crate, one object at a
+//! time; nothing of the text is kept. Text that is no JSON is an error. An object that is JSON
+//! but not what its kind should be is an [`Anomaly`]: what can be read of it is kept, and marked
+//! so that it is never evicted and never a destination.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::value::RawValue;
+
+use crate::intern::Sym;
+use crate::pod::Pod;
+use crate::snapshot::Snapshot;
+use crate::wire;
+
+mod anomaly;
+mod budgets;
+mod finish;
+mod node;
+mod other;
+mod pod;
+mod pools;
+mod salvage;
+mod selectors;
+
+pub use anomaly::{Anomaly, Source, SyntaxError};
+use anomaly::{Flaws, Origin};
+use budgets::{BudgetDraft, WorkloadDraft};
+use pools::{Draft, Pools};
+
+/// Lists within lists are followed this deep; each level reads its text once more.
+const LIST_DEPTH_MAX: usize = 8;
+
+/// Kinds that are known but have no part in any rule yet: counted without being read.
+const KNOWN_KINDS: [&str; 15] = [
+    "CSIDriver",
+    "CSINode",
+    "CSIStorageCapacity",
+    "ControllerRevision",
+    "DaemonSet",
+    "DeviceClass",
+    "Job",
+    "NodeMetrics",
+    "PersistentVolume",
+    "PodMetrics",
+    "ResourceClaim",
+    "ResourceSlice",
+    "Service",
+    "StorageClass",
+    "VolumeAttachment",
+];
+
+/// Collects objects until [`Ingest::finish`].
+#[derive(Debug, Default)]
+pub struct Ingest {
+    pools: Pools,
+    files: Vec<Arc<str>>,
+    newest: Option<Timestamp>,
+    counts: BTreeMap<Box<str>, u64>,
+    anomalies: Vec<Anomaly>,
+    nodes: Vec<Draft<crate::node::Node>>,
+    pods: Vec<Draft<Pod>>,
+    budgets: Vec<Draft<BudgetDraft>>,
+    workloads: Vec<Draft<WorkloadDraft>>,
+    namespaces: Vec<Draft<Box<crate::labels::Labels>>>,
+    claims: Vec<Draft<Sym>>,
+    priority_classes: Vec<Draft<i32>>,
+}
+
+impl Ingest {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes one JSON value: an object with a `kind`, or a list of such, nested or not.
+    ///
+    /// # Errors
+    ///
+    /// The text is not JSON, or lists are nested too deep. Nothing of it is taken then, except
+    /// for the items of a list before the fault.
+    pub fn add(&mut self, source: &Source, json: &[u8]) -> Result<(), SyntaxError> {
+        let origin = self.origin(source);
+        self.add_value(origin, json, None, LIST_DEPTH_MAX)
+    }
+
+    /// Takes one item of a list of `kind`, such as `PodList`; the item may name its own kind.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ingest::add`].
+    pub fn add_item(
+        &mut self,
+        source: &Source,
+        list_kind: &str,
+        json: &[u8],
+    ) -> Result<(), SyntaxError> {
+        let origin = self.origin(source);
+        self.add_value(origin, json, item_kind(list_kind), LIST_DEPTH_MAX)
+    }
+
+    /// How many objects of each kind were given, those of no interest included; one given twice
+    /// counts twice.
+    pub fn counts(&self) -> &BTreeMap<Box<str>, u64> {
+        &self.counts
+    }
+
+    /// Whether `kind` is one that some rule reads or may come to read; objects of other kinds
+    /// are counted and skipped.
+    pub fn knows(kind: &str) -> bool {
+        Taken::of(kind).is_some() || KNOWN_KINDS.contains(&kind)
+    }
+
+    /// Sorts what was collected and builds the snapshot.
+    ///
+    /// Ages count from `now`, else from the newest timestamp that an object bears, else from the
+    /// epoch. The result does not depend on the order in which objects were added.
+    pub fn finish(self, now: Option<Timestamp>) -> (Snapshot, Vec<Anomaly>) {
+        finish::finish(self, now)
+    }
+
+    fn origin(&mut self, source: &Source) -> Origin {
+        if self.files.last() != Some(&source.file) {
+            self.files.push(Arc::clone(&source.file));
+        }
+        Origin { file: (self.files.len() - 1) as u32, index: source.index }
+    }
+
+    fn add_value(
+        &mut self,
+        origin: Origin,
+        json: &[u8],
+        default_kind: Option<&str>,
+        depth: usize,
+    ) -> Result<(), SyntaxError> {
+        let (kind, items) = match wire::key_of_object(json) {
+            Ok(found) => found,
+            Err(error) => {
+                salvage::check_syntax(json)?;
+                let problem = if error.is_data() { "is not an object" } else { "cannot be read" };
+                self.complain(origin, "value without a kind", "", problem);
+                return Ok(());
+            }
+        };
+        let kind = kind.as_deref().filter(|kind| !kind.is_empty());
+        match kind.or(default_kind) {
+            Some(kind) if kind.ends_with("List") => self.add_list(origin, json, kind, depth),
+            Some(kind) => self.add_object(origin, json, kind),
+            None if items => self.add_list(origin, json, "List", depth),
+            None => {
+                salvage::check_syntax(json)?;
+                let name = salvage::name_of(json);
+                self.complain(origin, &name, "kind", "the object has no `kind`");
+                Ok(())
+            }
+        }
+    }
+
+    fn add_list(
+        &mut self,
+        origin: Origin,
+        json: &[u8],
+        kind: &str,
+        depth: usize,
+    ) -> Result<(), SyntaxError> {
+        salvage::check_syntax(json)?;
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(SyntaxError::at_start(format!(
+                "lists are nested more than {LIST_DEPTH_MAX} deep"
+            )));
+        };
+        let items: Result<Option<Vec<&RawValue>>, _> =
+            serde_json::from_slice(json).and_then(|header: wire::Header<'_>| match header.items {
+                Some(items) => serde_json::from_str(items.get()).map(Some),
+                None => Ok(None),
+            });
+        match items {
+            Ok(items) => {
+                for item in items.into_iter().flatten() {
+                    let inner = item.get();
+                    // The item's text lies within the list's, so the difference is its place.
+                    let before = inner.as_ptr() as usize - json.as_ptr() as usize;
+                    self.add_value(origin, inner.as_bytes(), item_kind(kind), depth)
+                        .map_err(|error| error.moved(&json[..before]))?;
+                }
+            }
+            Err(error) => {
+                let problem = salvage::without_position(&error);
+                self.complain(origin, kind, "items", &problem);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_object(&mut self, origin: Origin, json: &[u8], kind: &str) -> Result<(), SyntaxError> {
+        match self.counts.get_mut(kind) {
+            Some(count) => *count += 1,
+            None => {
+                self.counts.insert(kind.into(), 1);
+            }
+        }
+        match Taken::of(kind) {
+            Some(Taken::Pod) => self.read::<pod::PodObject>(origin, json),
+            Some(Taken::Node) => self.read::<node::NodeObject>(origin, json),
+            Some(Taken::Budget) => self.read::<budgets::BudgetObject>(origin, json),
+            Some(Taken::Namespace) => self.read::<other::NamespaceObject>(origin, json),
+            Some(Taken::Claim) => self.read::<other::ClaimObject>(origin, json),
+            Some(Taken::PriorityClass) => self.read::<other::PriorityClassObject>(origin, json),
+            Some(Taken::Workload(kind)) => {
+                self.pools.workload = kind;
+                self.read::<budgets::WorkloadObject>(origin, json)
+            }
+            None => salvage::check_syntax(json),
+        }
+    }
+
+    /// Reads an object of one kind, as well as can be.
+    fn read<K: Object>(&mut self, origin: Origin, json: &[u8]) -> Result<(), SyntaxError> {
+        match serde_json::from_slice::<K::Wire<'_>>(json) {
+            Ok(object) => {
+                K::take(self, origin, json, object, Flaws::default());
+            }
+            Err(_) => {
+                let (text, flaws) =
+                    salvage::salvage(json, |text| salvage::probe::<K::Wire<'_>>(text))?;
+                let object = serde_json::from_str(&text).unwrap_or_default();
+                K::take(self, origin, json, object, flaws);
+            }
+        }
+        Ok(())
+    }
+
+    fn saw(&mut self, moment: Option<Timestamp>) {
+        self.newest = self.newest.max(moment);
+    }
+
+    fn complain(&mut self, origin: Origin, object: &str, field: &str, problem: &str) {
+        let problem =
+            if field.is_empty() { problem.to_owned() } else { format!("`{field}`: {problem}") };
+        self.anomalies.push(Anomaly {
+            object: object.to_owned(),
+            problem,
+            field: field.to_owned(),
+            file: Arc::clone(&self.files[origin.file as usize]),
+            index: origin.index,
+        });
+    }
+
+    fn complain_all(&mut self, origin: Origin, object: &str, flaws: &Flaws) {
+        for (field, problem) in flaws.iter() {
+            self.complain(origin, object, field, problem);
+        }
+    }
+}
+
+/// A kind that is read.
+trait Object {
+    /// As the API writes it.
+    type Wire<'a>: serde::Deserialize<'a> + Default;
+
+    /// Turns it into a draft. `flaws` are the parts that could not be read and were left out.
+    fn take(ingest: &mut Ingest, origin: Origin, json: &[u8], object: Self::Wire<'_>, flaws: Flaws);
+}
+
+/// The kinds that are read.
+#[derive(Clone, Copy)]
+enum Taken {
+    Node,
+    Pod,
+    Namespace,
+    PriorityClass,
+    Budget,
+    Claim,
+    Workload(WorkloadKind),
+}
+
+/// The kinds that ask for replicas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum WorkloadKind {
+    #[default]
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+    Deployment,
+}
+
+impl WorkloadKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::ReplicaSet => "ReplicaSet",
+            Self::ReplicationController => "ReplicationController",
+            Self::StatefulSet => "StatefulSet",
+            Self::Deployment => "Deployment",
+        }
+    }
+}
+
+impl Taken {
+    fn of(kind: &str) -> Option<Self> {
+        Some(match kind {
+            "Pod" => Self::Pod,
+            "Node" => Self::Node,
+            "Namespace" => Self::Namespace,
+            "PriorityClass" => Self::PriorityClass,
+            "PodDisruptionBudget" => Self::Budget,
+            "PersistentVolumeClaim" => Self::Claim,
+            "ReplicaSet" => Self::Workload(WorkloadKind::ReplicaSet),
+            "ReplicationController" => Self::Workload(WorkloadKind::ReplicationController),
+            "StatefulSet" => Self::Workload(WorkloadKind::StatefulSet),
+            "Deployment" => Self::Workload(WorkloadKind::Deployment),
+            _ => return None,
+        })
+    }
+}
+
+/// What the items of a list are if they do not say so themselves.
+fn item_kind(list_kind: &str) -> Option<&str> {
+    list_kind.strip_suffix("List").filter(|kind| !kind.is_empty())
+}
+
+#[cfg(test)]
+mod tests;

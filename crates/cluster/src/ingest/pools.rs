@@ -1,0 +1,258 @@
+//! What objects share: strings, resource names, specs, owners, requests, groups of labels.
+
+use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet, HashTable};
+use rustc_hash::{FxBuildHasher, FxHasher};
+
+use super::WorkloadKind;
+use super::anomaly::{Flaws, Origin};
+use crate::intern::{Interner, Sym};
+use crate::labels::Labels;
+use crate::pod::{Owner, PodSpec};
+use crate::requests::Totals;
+use crate::resources::{ResourceId, Resources};
+use crate::snapshot::{Group, GroupId};
+use crate::wire::{self, Amounts, Metadata, Strings, Text, text};
+
+/// Everything that is stored once and referred to.
+#[derive(Debug)]
+pub(super) struct Pools {
+    pub(super) strings: Interner,
+    pub(super) resources: Vec<Box<str>>,
+    resource_ids: HashMap<Box<str>, ResourceId, FxBuildHasher>,
+    specs: HashSet<Arc<PodSpec>, FxBuildHasher>,
+    owners: HashSet<Arc<[Owner]>, FxBuildHasher>,
+    requests: HashSet<Arc<Resources>, FxBuildHasher>,
+    pub(super) groups: Vec<Group>,
+    group_ids: HashTable<u32>,
+    /// The kind of the workload that is being read.
+    pub(super) workload: WorkloadKind,
+}
+
+impl Default for Pools {
+    fn default() -> Self {
+        let mut pools = Self {
+            strings: Interner::default(),
+            resources: Vec::new(),
+            resource_ids: HashMap::default(),
+            specs: HashSet::default(),
+            owners: HashSet::default(),
+            requests: HashSet::default(),
+            groups: Vec::new(),
+            group_ids: HashTable::new(),
+            workload: WorkloadKind::default(),
+        };
+        for name in ResourceId::FIXED {
+            pools.resource(name);
+        }
+        pools
+    }
+}
+
+impl Pools {
+    pub(super) fn sym(&mut self, text: &str) -> Sym {
+        self.strings.intern(text)
+    }
+
+    pub(super) fn sym_of(&mut self, text: &Option<Text<'_>>) -> Sym {
+        text.as_deref().map_or(Sym::EMPTY, |text| self.strings.intern(text))
+    }
+
+    /// The id of a resource name. Names beyond 65 thousand share [`ResourceId::UNKNOWN`].
+    fn resource(&mut self, name: &str) -> ResourceId {
+        if let Some(&id) = self.resource_ids.get(name) {
+            return id;
+        }
+        let id = match u16::try_from(self.resources.len()) {
+            Ok(id) if ResourceId(id) != ResourceId::UNKNOWN => ResourceId(id),
+            _ => return ResourceId::UNKNOWN,
+        };
+        self.resources.push(name.into());
+        self.resource_ids.insert(name.into(), id);
+        id
+    }
+
+    pub(super) fn round(&mut self, totals: &Totals<'_>) -> Resources {
+        totals.round(|name| self.resource(name)).collect()
+    }
+
+    /// A list of resources of a node.
+    pub(super) fn amounts(
+        &mut self,
+        amounts: Option<&Amounts<'_>>,
+        field: &str,
+        flaws: &mut Flaws,
+    ) -> Resources {
+        complain_of_amounts(amounts, || field.to_owned(), flaws);
+        self.round(&Totals::of(amounts))
+    }
+
+    /// Labels and other pairs, sorted by key; of a key given twice the last one counts.
+    pub(super) fn pairs(&mut self, pairs: Option<&Strings<'_>>) -> Box<Labels> {
+        let mut found: Vec<(Sym, Sym)> = pairs
+            .iter()
+            .flat_map(|pairs| &pairs.0)
+            .rev()
+            .map(|(key, value)| (self.strings.intern(key), self.strings.intern(value)))
+            .collect();
+        // Stable, so that the last one given comes first and stays.
+        found.sort_by_key(|&(key, _)| key);
+        found.dedup_by_key(|&mut (key, _)| key);
+        found.into_boxed_slice()
+    }
+
+    pub(super) fn share_spec(&mut self, spec: PodSpec) -> Arc<PodSpec> {
+        share(&mut self.specs, spec)
+    }
+
+    pub(super) fn share_requests(&mut self, requests: Resources) -> Arc<Resources> {
+        share(&mut self.requests, requests)
+    }
+
+    pub(super) fn share_owners(
+        &mut self,
+        owners: Option<&Vec<wire::OwnerReference<'_>>>,
+    ) -> Arc<[Owner]> {
+        let owners: Vec<Owner> = owners
+            .into_iter()
+            .flatten()
+            .map(|owner| Owner {
+                kind: self.sym_of(&owner.kind),
+                name: self.sym_of(&owner.name),
+                uid: self.sym_of(&owner.uid),
+                controller: owner.controller == Some(true),
+            })
+            .collect();
+        if let Some(known) = self.owners.get(owners.as_slice()) {
+            return Arc::clone(known);
+        }
+        let owners: Arc<[Owner]> = owners.into();
+        self.owners.insert(Arc::clone(&owners));
+        owners
+    }
+
+    /// The group of a namespace and labels, numbered by arrival until all is known.
+    pub(super) fn group(&mut self, namespace: Sym, labels: Box<Labels>) -> GroupId {
+        let hash = FxBuildHasher.hash_one((namespace, &labels));
+        let groups = &self.groups;
+        let found = self.group_ids.find(hash, |&id| {
+            let group = &groups[id as usize];
+            group.namespace == namespace && group.labels == labels
+        });
+        if let Some(&id) = found {
+            return GroupId::from_index(id as usize);
+        }
+        let id = GroupId::from_index(self.groups.len());
+        self.groups.push(Group { namespace, labels, pods: Vec::new(), budgets: Vec::new() });
+        let groups = &self.groups;
+        self.group_ids.insert_unique(hash, id.0, |&id| {
+            let group = &groups[id as usize];
+            FxBuildHasher.hash_one((group.namespace, &group.labels))
+        });
+        id
+    }
+}
+
+fn share<T: Hash + Eq>(pool: &mut HashSet<Arc<T>, FxBuildHasher>, value: T) -> Arc<T> {
+    if let Some(known) = pool.get(&value) {
+        return Arc::clone(known);
+    }
+    let value = Arc::new(value);
+    pool.insert(Arc::clone(&value));
+    value
+}
+
+/// Names the amounts that cannot be read; `field`, their path, is made only if there are any.
+pub(super) fn complain_of_amounts(
+    amounts: Option<&Amounts<'_>>,
+    field: impl Fn() -> String,
+    flaws: &mut Flaws,
+) {
+    for (name, amount) in amounts.iter().flat_map(|amounts| &amounts.0) {
+        if let Err(problem) = &amount.0 {
+            flaws.push(format!("{}.{}", field(), name.0), problem.to_string());
+        }
+    }
+}
+
+/// An object that has been read but not placed, with what tells it from another of its name.
+#[derive(Debug)]
+pub(super) struct Draft<T> {
+    pub(super) namespace: Sym,
+    pub(super) name: Box<str>,
+    pub(super) uid: Box<str>,
+    /// `metadata.resourceVersion`, if it is a number: the greater one is the later state.
+    version: Option<u64>,
+    /// A number that depends on the text of the object alone; decides between two states of one
+    /// object when the version does not.
+    content: u64,
+    pub(super) origin: Origin,
+    pub(super) value: T,
+}
+
+impl<T> Draft<T> {
+    pub(super) fn new(
+        pools: &mut Pools,
+        metadata: &Metadata<'_>,
+        namespaced: bool,
+        json: &[u8],
+        origin: Origin,
+        value: T,
+    ) -> Self {
+        let namespace = if namespaced { namespace_of(metadata) } else { "" };
+        Self {
+            namespace: pools.sym(namespace),
+            name: text(&metadata.name).into(),
+            uid: text(&metadata.uid).into(),
+            version: text(&metadata.resource_version).parse().ok(),
+            content: content_of(json),
+            origin,
+            value,
+        }
+    }
+
+    /// Whether `self` comes before `other`: by namespace, name, uid, and of one object the state
+    /// that counts first.
+    pub(super) fn order(&self, other: &Self, strings: &Interner) -> std::cmp::Ordering {
+        let namespaces = if self.namespace == other.namespace {
+            std::cmp::Ordering::Equal
+        } else {
+            strings.text(self.namespace).cmp(strings.text(other.namespace))
+        };
+        namespaces
+            .then_with(|| self.name.cmp(&other.name))
+            .then_with(|| self.uid.cmp(&other.uid))
+            .then_with(|| other.version.cmp(&self.version))
+            .then_with(|| self.content.cmp(&other.content))
+    }
+
+    pub(super) fn same_object(&self, other: &Self) -> bool {
+        self.same_name(other) && self.uid == other.uid
+    }
+
+    pub(super) fn same_name(&self, other: &Self) -> bool {
+        self.namespace == other.namespace && self.name == other.name
+    }
+
+    /// Whether `self` is a later state than `other`, which has the same name and another uid.
+    pub(super) fn supersedes(&self, other: &Self) -> bool {
+        (self.version, &self.uid) > (other.version, &other.uid)
+    }
+}
+
+fn content_of(json: &[u8]) -> u64 {
+    use std::hash::Hasher;
+    let mut hasher = FxHasher::default();
+    hasher.write(json);
+    hasher.finish()
+}
+
+/// The namespace, `default` where an object that needs one does not say.
+pub(super) fn namespace_of<'t>(metadata: &'t Metadata<'_>) -> &'t str {
+    match text(&metadata.namespace) {
+        "" => "default",
+        namespace => namespace,
+    }
+}

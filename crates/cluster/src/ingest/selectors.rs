@@ -1,0 +1,157 @@
+//! Selectors and affinity, checked as upstream converts them and compiled.
+
+use super::anomaly::Flaws;
+use super::pools::Pools;
+use crate::affinity::{NameField, NodeSelector, NodeSelectorTerm, PodAffinityTerm, PreferredTerm};
+use crate::labels::{LabelError, LabelOperator, LabelRequirement, LabelSelector, Selector};
+use crate::wire::{self, text};
+
+/// A label selector, or why it cannot be converted (docs/spec/strategies.md section 3.5).
+pub(super) fn label_selector(
+    pools: &mut Pools,
+    selector: &wire::LabelSelector<'_>,
+) -> Result<Selector, String> {
+    let mut requirements = Vec::new();
+    for (key, value) in selector.match_labels.iter().flat_map(|labels| &labels.0) {
+        let values = vec![value.to_string()];
+        requirements.push(
+            LabelRequirement::new(key.to_string(), LabelOperator::In, values)
+                .map_err(|error| error.to_string())?,
+        );
+    }
+    for expression in selector.match_expressions.iter().flatten() {
+        let operator = match text(&expression.operator) {
+            "In" => LabelOperator::In,
+            "NotIn" => LabelOperator::NotIn,
+            "Exists" => LabelOperator::Exists,
+            "DoesNotExist" => LabelOperator::DoesNotExist,
+            other => {
+                return Err(format!(
+                    "`{other}` is no operator, expected In, NotIn, Exists or DoesNotExist"
+                ));
+            }
+        };
+        requirements.push(requirement(expression, operator).map_err(|error| error.to_string())?);
+    }
+    Ok(Selector::intern(&LabelSelector { requirements }, &mut pools.strings))
+}
+
+fn requirement(
+    expression: &wire::Expression<'_>,
+    operator: LabelOperator,
+) -> Result<LabelRequirement, LabelError> {
+    let values = expression.values.iter().flatten().map(|value| value.to_string()).collect();
+    LabelRequirement::new(text(&expression.key).to_owned(), operator, values)
+}
+
+/// Terms of a required node affinity; one that cannot be evaluated is kept as such, since a
+/// caller may still find another that matches (section 3.6).
+pub(super) fn node_selector(pools: &mut Pools, selector: &wire::NodeSelector<'_>) -> NodeSelector {
+    let terms = selector.node_selector_terms.iter().flatten();
+    NodeSelector { terms: terms.filter_map(|term| node_term(pools, term)).collect() }
+}
+
+/// The preferred terms of a node affinity.
+pub(super) fn preferred_terms(
+    pools: &mut Pools,
+    terms: Option<&Vec<wire::PreferredTerm<'_>>>,
+) -> Box<[PreferredTerm]> {
+    terms
+        .into_iter()
+        .flatten()
+        .map(|preferred| PreferredTerm {
+            weight: preferred.weight.map_or(0, wire::Int::narrow),
+            term: preferred.preference.as_ref().and_then(|term| node_term(pools, term)),
+        })
+        .collect()
+}
+
+/// `None` for a term without conditions, which matches nothing.
+fn node_term(pools: &mut Pools, term: &wire::NodeSelectorTerm<'_>) -> Option<NodeSelectorTerm> {
+    let expressions = term.match_expressions.as_deref().unwrap_or_default();
+    let fields = term.match_fields.as_deref().unwrap_or_default();
+    if expressions.is_empty() && fields.is_empty() {
+        return None;
+    }
+    Some(
+        valid_node_term(pools, expressions, fields)
+            .unwrap_or_else(|problem| NodeSelectorTerm::Invalid(problem.into())),
+    )
+}
+
+fn valid_node_term(
+    pools: &mut Pools,
+    expressions: &[wire::Expression<'_>],
+    fields: &[wire::Expression<'_>],
+) -> Result<NodeSelectorTerm, String> {
+    let mut requirements = Vec::with_capacity(expressions.len());
+    for expression in expressions {
+        let operator = match text(&expression.operator) {
+            "In" => LabelOperator::In,
+            "NotIn" => LabelOperator::NotIn,
+            "Exists" => LabelOperator::Exists,
+            "DoesNotExist" => LabelOperator::DoesNotExist,
+            "Gt" => LabelOperator::Gt,
+            "Lt" => LabelOperator::Lt,
+            other => return Err(format!("`{other}` is no operator of a node selector")),
+        };
+        requirements.push(requirement(expression, operator).map_err(|error| error.to_string())?);
+    }
+    let fields = fields.iter().map(name_field).collect::<Result<_, _>>()?;
+    let selector = LabelSelector { requirements };
+    Ok(NodeSelectorTerm::Valid { labels: Selector::intern(&selector, &mut pools.strings), fields })
+}
+
+fn name_field(field: &wire::Expression<'_>) -> Result<NameField, String> {
+    let equal = match text(&field.operator) {
+        "In" => true,
+        "NotIn" => false,
+        other => return Err(format!("`{other}` is no operator for fields, expected In or NotIn")),
+    };
+    let [name] = field.values.as_deref().unwrap_or_default() else {
+        return Err("a condition on a field needs exactly one value".to_owned());
+    };
+    match text(&field.key) {
+        "metadata.name" => Ok(NameField { name: (**name).into(), equal }),
+        // Of any other field a node has nothing, which equals the empty string alone.
+        _ => Ok(NameField { name: "".into(), equal: if name.is_empty() { !equal } else { equal } }),
+    }
+}
+
+/// Required terms of a pod (anti-)affinity. One whose selector cannot be converted is left out
+/// and named in `flaws`.
+pub(super) fn pod_terms(
+    pools: &mut Pools,
+    terms: Option<&Vec<wire::PodAffinityTerm<'_>>>,
+    field: &str,
+    flaws: &mut Flaws,
+) -> Box<[PodAffinityTerm]> {
+    let mut found = Vec::new();
+    for (at, term) in terms.into_iter().flatten().enumerate() {
+        let mut compile = |selector: Option<&wire::LabelSelector<'_>>, name: &str| match selector
+            .map(|selector| label_selector(pools, selector))
+        {
+            None => Ok(None),
+            Some(Ok(selector)) => Ok(Some(selector)),
+            Some(Err(problem)) => {
+                flaws.push(format!("{field}[{at}].{name}"), problem);
+                Err(())
+            }
+        };
+        let selector = compile(term.label_selector.as_ref(), "labelSelector");
+        let namespace_selector = compile(term.namespace_selector.as_ref(), "namespaceSelector");
+        let (Ok(selector), Ok(namespace_selector)) = (selector, namespace_selector) else {
+            continue;
+        };
+        let mut names: Vec<&str> = term.namespaces.iter().flatten().map(|name| &**name).collect();
+        names.sort_unstable();
+        names.dedup();
+        found.push(PodAffinityTerm {
+            namespaces: names.into_iter().map(|name| pools.sym(name)).collect(),
+            namespace_selector,
+            selector,
+            topology_key: pools.sym_of(&term.topology_key),
+        });
+    }
+    found.into_boxed_slice()
+}

@@ -1,0 +1,85 @@
+//! Kinds of which a name and a number or two are read.
+
+use serde::Deserialize;
+
+use super::{Int, LabelSelector, Metadata, Text};
+
+/// An integer or a percentage such as `30%`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum IntOrPercent {
+    Int(Int),
+    Percent(String),
+}
+
+#[derive(Default, Deserialize)]
+pub(crate) struct Namespace<'a> {
+    #[serde(borrow)]
+    pub(crate) metadata: Option<Metadata<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+pub(crate) struct PriorityClass<'a> {
+    #[serde(borrow)]
+    pub(crate) metadata: Option<Metadata<'a>>,
+    pub(crate) value: Option<Int>,
+}
+
+/// `v1 PersistentVolumeClaim`.
+#[derive(Default, Deserialize)]
+pub(crate) struct Claim<'a> {
+    #[serde(borrow)]
+    pub(crate) metadata: Option<Metadata<'a>>,
+    #[serde(borrow)]
+    pub(crate) spec: Option<ClaimSpec<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClaimSpec<'a> {
+    #[serde(borrow)]
+    pub(crate) storage_class_name: Option<Text<'a>>,
+}
+
+/// `policy/v1 PodDisruptionBudget`.
+#[derive(Default, Deserialize)]
+pub(crate) struct Budget<'a> {
+    #[serde(borrow)]
+    pub(crate) metadata: Option<Metadata<'a>>,
+    #[serde(borrow)]
+    pub(crate) spec: Option<BudgetSpec<'a>>,
+    pub(crate) status: Option<BudgetStatus>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BudgetSpec<'a> {
+    #[serde(borrow)]
+    pub(crate) selector: Option<LabelSelector<'a>>,
+    pub(crate) min_available: Option<IntOrPercent>,
+    pub(crate) max_unavailable: Option<IntOrPercent>,
+    #[serde(borrow)]
+    pub(crate) unhealthy_pod_eviction_policy: Option<Text<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BudgetStatus {
+    pub(crate) observed_generation: Option<Int>,
+    pub(crate) disruptions_allowed: Option<Int>,
+    pub(crate) current_healthy: Option<Int>,
+    pub(crate) desired_healthy: Option<Int>,
+}
+
+/// What asks for replicas.
+#[derive(Default, Deserialize)]
+pub(crate) struct Workload<'a> {
+    #[serde(borrow)]
+    pub(crate) metadata: Option<Metadata<'a>>,
+    pub(crate) spec: Option<WorkloadSpec>,
+}
+
+#[derive(Default, Deserialize)]
+pub(crate) struct WorkloadSpec {
+    pub(crate) replicas: Option<Int>,
+}
