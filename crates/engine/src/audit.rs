@@ -1,0 +1,126 @@
+//! A second opinion on a finished plan, by its own counting: nothing here calls the gate.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use descheduler_cluster::{Allowance, Phase, Snapshot, UnhealthyPolicy};
+use descheduler_scheduler::View;
+
+use crate::decision::Eviction;
+use crate::plan::{Plan, node_set};
+use crate::policy::Policy;
+use crate::protection::Stage;
+
+/// Something that a sound plan cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation(pub String);
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Checks a finished plan against the snapshot and the policy it was made from. Empty means
+/// sound; a plan that is not must not be executed.
+pub fn audit(plan: &Plan, snapshot: &Snapshot, policy: &Policy) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    check_pods(plan, snapshot, policy, &mut violations);
+    check_protections(plan, snapshot, policy, &mut violations);
+    check_limits(plan, snapshot, policy, &mut violations);
+    check_budgets(plan, snapshot, &mut violations);
+    violations
+}
+
+fn check_pods(plan: &Plan, snapshot: &Snapshot, policy: &Policy, found: &mut Vec<Violation>) {
+    let nodes: BTreeSet<_> = node_set(snapshot, policy).into_iter().collect();
+    let mut seen = BTreeSet::new();
+    for Eviction { pod: id, node, .. } in &plan.evictions {
+        let pod = snapshot.pod(*id);
+        let mut must = |sound: bool, what: &str| {
+            if !sound {
+                found.push(Violation(format!("{}: {what}", snapshot.pod_name(*id))));
+            }
+        };
+        must(seen.insert(*id), "planned twice");
+        must(pod.node == Some(*node), "planned from a node it is not on");
+        must(nodes.contains(node), "planned from a node outside the node set");
+        must(!pod.flawed && !pod.uid.is_empty(), "planned although it could not be read");
+    }
+}
+
+fn check_protections(
+    plan: &Plan,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    found: &mut Vec<Violation>,
+) {
+    // Protections read the snapshot, so the untouched view is the right one for all of them.
+    let view = View::new(snapshot);
+    let shields: Vec<_> = policy.profiles.iter().map(|p| p.shield.bind(snapshot)).collect();
+    for eviction in &plan.evictions {
+        let Some(shield) = shields.get(eviction.profile) else {
+            found.push(Violation(format!("profile {} does not exist", eviction.profile)));
+            continue;
+        };
+        if let Err(reason) = shield.check(&view, Stage::Filter, eviction.pod) {
+            let pod = snapshot.pod_name(eviction.pod);
+            found.push(Violation(format!("{pod}: planned although protected: {}", reason.detail)));
+        }
+    }
+}
+
+fn check_limits(plan: &Plan, snapshot: &Snapshot, policy: &Policy, found: &mut Vec<Violation>) {
+    let mut counts: BTreeMap<(&str, String), u64> = BTreeMap::new();
+    for eviction in &plan.evictions {
+        let namespace = snapshot.text(snapshot.pod(eviction.pod).namespace).to_owned();
+        let node = snapshot.node(eviction.node).name.to_string();
+        for key in [("total", String::new()), ("node", node), ("namespace", namespace)] {
+            *counts.entry(key).or_default() += 1;
+        }
+    }
+    for ((what, name), count) in counts {
+        let limit = match what {
+            "total" => policy.limits.total,
+            "node" => policy.limits.per_node,
+            _ => policy.limits.per_namespace,
+        };
+        if limit.is_some_and(|limit| count > limit) {
+            found.push(Violation(format!("{count} evictions break the {what} limit {name}")));
+        }
+    }
+}
+
+fn check_budgets(plan: &Plan, snapshot: &Snapshot, found: &mut Vec<Violation>) {
+    let mut taken: BTreeMap<_, i64> = BTreeMap::new();
+    for eviction in &plan.evictions {
+        let pod = snapshot.pod(eviction.pod);
+        if matches!(pod.phase, Phase::Pending | Phase::Succeeded | Phase::Failed) {
+            continue;
+        }
+        let budgets = snapshot.budgets_of(eviction.pod);
+        if budgets.len() > 1 {
+            let pod = snapshot.pod_name(eviction.pod);
+            found.push(Violation(format!("{pod}: covered by several budgets")));
+        }
+        for &id in budgets {
+            let budget = snapshot.budget(id);
+            let spared = !pod.is_ready()
+                && (budget.unhealthy == UnhealthyPolicy::AlwaysAllow
+                    || matches!(budget.allowance, Allowance::Known { healthy: true, .. }));
+            if !spared {
+                *taken.entry(id).or_default() += 1;
+            }
+        }
+    }
+    for (id, taken) in taken {
+        let budget = snapshot.budget(id);
+        let sound = match budget.allowance {
+            Allowance::Known { disruptions, .. } => taken <= disruptions,
+            Allowance::NotProcessed | Allowance::Unknown => false,
+        };
+        if !sound {
+            found.push(Violation(format!("budget {}: {taken} disruptions planned", budget.name)));
+        }
+    }
+}
