@@ -88,7 +88,11 @@ impl GoDuration {
             rest = after;
         }
         let negative = text.starts_with('-');
-        let nanos = if negative { 0_i64.checked_sub_unsigned(total) } else { 0_i64.checked_add_unsigned(total) };
+        let nanos = if negative {
+            0_i64.checked_sub_unsigned(total)
+        } else {
+            0_i64.checked_add_unsigned(total)
+        };
         nanos.map(Self).ok_or(DurationError::TooLarge)
     }
 
@@ -162,7 +166,12 @@ impl fmt::Display for DurationError {
 impl std::error::Error for DurationError {}
 
 /// Writes `number / 10^places` without trailing zeros.
-fn write_decimal(f: &mut fmt::Formatter<'_>, number: u64, places: usize, unit: &str) -> fmt::Result {
+fn write_decimal(
+    f: &mut fmt::Formatter<'_>,
+    number: u64,
+    places: usize,
+    unit: &str,
+) -> fmt::Result {
     let one = 10_u64.pow(places as u32);
     write!(f, "{}", number / one)?;
     let (mut fraction, mut width) = (number % one, places);

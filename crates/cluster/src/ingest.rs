@@ -27,6 +27,7 @@ mod salvage;
 mod selectors;
 
 pub use anomaly::{Anomaly, Source, SyntaxError};
+pub use salvage::check_syntax;
 use anomaly::{Flaws, Origin};
 use budgets::{BudgetDraft, WorkloadDraft};
 use pools::{Draft, Pools};
@@ -106,6 +107,12 @@ impl Ingest {
     /// counts twice.
     pub fn counts(&self) -> &BTreeMap<Box<str>, u64> {
         &self.counts
+    }
+
+    /// The `kind` that the object in `json` names, if it is an object and names one.
+    pub fn kind_of(json: &[u8]) -> Option<String> {
+        let (kind, _) = wire::key_of_object(json).ok()?;
+        kind.map(|kind| kind.to_string())
     }
 
     /// Whether `kind` is one that some rule reads or may come to read; objects of other kinds
@@ -196,12 +203,6 @@ impl Ingest {
     }
 
     fn add_object(&mut self, origin: Origin, json: &[u8], kind: &str) -> Result<(), SyntaxError> {
-        match self.counts.get_mut(kind) {
-            Some(count) => *count += 1,
-            None => {
-                self.counts.insert(kind.into(), 1);
-            }
-        }
         match Taken::of(kind) {
             Some(Taken::Pod) => self.read::<pod::PodObject>(origin, json),
             Some(Taken::Node) => self.read::<node::NodeObject>(origin, json),
@@ -214,7 +215,14 @@ impl Ingest {
                 self.read::<budgets::WorkloadObject>(origin, json)
             }
             None => salvage::check_syntax(json),
+        }?;
+        match self.counts.get_mut(kind) {
+            Some(count) => *count += 1,
+            None => {
+                self.counts.insert(kind.into(), 1);
+            }
         }
+        Ok(())
     }
 
     /// Reads an object of one kind, as well as can be.

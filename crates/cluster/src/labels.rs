@@ -343,14 +343,39 @@ mod tests {
     fn every_form_of_a_selector_string() {
         let labels = [("a", "1"), ("example.com/b", "x"), ("empty", "")];
         for yes in [
-            "", " ", "a", "!z", "a=1", "a==1", "a!=2", "z!=1", "a in (1, 2)", "a notin (2,3)",
-            "z notin (1)", "a>0", "a<2", "a=1,example.com/b=x,!z", "empty=", "empty in (,x)",
+            "",
+            " ",
+            "a",
+            "!z",
+            "a=1",
+            "a==1",
+            "a!=2",
+            "z!=1",
+            "a in (1, 2)",
+            "a notin (2,3)",
+            "z notin (1)",
+            "a>0",
+            "a<2",
+            "a=1,example.com/b=x,!z",
+            "empty=",
+            "empty in (,x)",
         ] {
             assert!(matches(yes, &labels), "`{yes}`");
         }
-        for no in ["z", "!a", "a=2", "a!=1", "a in (2,3)", "a notin (1)", "a>1", "a<1", "z>0",
-            "example.com/b>0", "a=1,z", "empty!="]
-        {
+        for no in [
+            "z",
+            "!a",
+            "a=2",
+            "a!=1",
+            "a in (2,3)",
+            "a notin (1)",
+            "a>1",
+            "a<1",
+            "z>0",
+            "example.com/b>0",
+            "a=1,z",
+            "empty!=",
+        ] {
             assert!(!matches(no, &labels), "`{no}`");
         }
     }

@@ -35,7 +35,9 @@ pub use ingest::{Anomaly, Ingest};
 pub use intern::{Interner, Sym};
 pub use labels::{LabelOperator, LabelRequirement, LabelSelector, Labels, Selector};
 pub use node::Node;
-pub use pod::{Condition, Container, ContainerKind, ContainerState, Owner, Phase, Pod, PodSpec, QosClass};
+pub use pod::{
+    Condition, Container, ContainerKind, ContainerState, Owner, Phase, Pod, PodSpec, QosClass,
+};
 pub use quantity::Quantity;
 pub use resources::{ResourceId, Resources};
 pub use snapshot::{BudgetId, Group, GroupId, Kind, NodeId, PodId, Snapshot};

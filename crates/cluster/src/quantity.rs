@@ -290,7 +290,8 @@ impl<'a> Parts<'a> {
             _ => (whole_end, whole_end),
         };
         let letters_end = past(fraction_end, |b| b"eEinumkKMGTP".contains(&b));
-        let sign_end = letters_end + usize::from(matches!(bytes.get(letters_end), Some(b'+' | b'-')));
+        let sign_end =
+            letters_end + usize::from(matches!(bytes.get(letters_end), Some(b'+' | b'-')));
         let end = past(sign_end, is_digit);
         if end < bytes.len() || bytes.is_empty() {
             return Err(QuantityError::Format { at: end, found: text[end..].chars().next() });
@@ -358,7 +359,10 @@ fn decimal_nanos(whole: &[u8], fraction: &[u8], exponent: i32) -> u128 {
     // All digits as one integer, times 10^power, is the amount in nano-units.
     let power = i64::from(exponent) + 9 - fraction.len() as i64;
     if power >= 0 {
-        return match (integer(digits), u32::try_from(power).ok().and_then(|p| 10_u128.checked_pow(p))) {
+        return match (
+            integer(digits),
+            u32::try_from(power).ok().and_then(|p| 10_u128.checked_pow(p)),
+        ) {
             (0, _) => 0,
             (number, Some(factor)) => number.saturating_mul(factor),
             (_, None) => u128::MAX,

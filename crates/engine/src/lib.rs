@@ -12,10 +12,8 @@
 //!
 //! Read [`plan()`] first. Everything here is pure: no clock, no I/O, no random numbers.
 
-pub mod args;
 mod audit;
 mod decision;
-pub mod diagnostic;
 mod gate;
 mod history;
 mod limits;
@@ -25,7 +23,6 @@ mod protection;
 mod report;
 mod strategy;
 mod turn;
-pub mod value;
 
 pub use audit::{Violation, audit};
 pub use decision::{Eviction, Reason, Refusal};
@@ -35,5 +32,5 @@ pub use plan::{Observer, Plan, Unobserved, node_set, plan};
 pub use policy::{Placement, Policy, Profile, Step};
 pub use protection::{Check, Protection, Shield, Stage};
 pub use report::{PlanReport, Refused, StrategyRun};
-pub use strategy::{EvictorDef, Pass, Registry, Strategy, StrategyDef};
+pub use strategy::{Pass, Strategy, StrategyDef};
 pub use turn::{Proposal, Turn, Verdict};

@@ -68,8 +68,7 @@ pub fn node_set(snapshot: &Snapshot, policy: &Policy) -> Vec<NodeId> {
     let selector = policy.node_selector.as_ref().map(|selector| snapshot.compile(selector));
     let chosen = |id: &NodeId| {
         let node = snapshot.node(*id);
-        node.ready
-            && selector.as_ref().is_none_or(|s| s.matches(&node.labels, snapshot.strings()))
+        node.ready && selector.as_ref().is_none_or(|s| s.matches(&node.labels, snapshot.strings()))
     };
     snapshot.nodes().iter().copied().filter(chosen).collect()
 }

@@ -1,7 +1,5 @@
-//! What a strategy is, and the list of those there are.
+//! What a strategy is.
 
-use crate::args::Args;
-use crate::protection::Shield;
 use crate::turn::Turn;
 
 /// A rule about where pods should not be. It looks at `turn.view()` and proposes pods; what may
@@ -41,34 +39,4 @@ pub struct StrategyDef {
     pub pass: Pass,
     /// One sentence for lists.
     pub summary: &'static str,
-    /// Reads its arguments; `None` when they have errors, which are then in `args`.
-    pub build: fn(&mut Args<'_>) -> Option<Box<dyn Strategy>>,
-}
-
-/// The plugin that holds the protections, as the registry knows it.
-pub struct EvictorDef {
-    /// The name in policy files.
-    pub name: &'static str,
-    /// One sentence for lists.
-    pub summary: &'static str,
-    /// Reads its arguments; `None` when they have errors, which are then in `args`.
-    pub build: fn(&mut Args<'_>) -> Option<Shield>,
-}
-
-/// Everything that a policy may name.
-#[derive(Clone, Copy)]
-pub struct Registry {
-    /// The strategies.
-    pub strategies: &'static [&'static StrategyDef],
-    /// The protections.
-    pub evictor: &'static EvictorDef,
-    /// Strategies of upstream that this version does not have yet.
-    pub planned: &'static [(&'static str, Pass)],
-}
-
-impl Registry {
-    /// The strategy of this name.
-    pub fn strategy(&self, name: &str) -> Option<&'static StrategyDef> {
-        self.strategies.iter().copied().find(|def| def.name == name)
-    }
 }

@@ -43,11 +43,13 @@ pub struct SyntaxError {
     pub line: usize,
     /// The column in bytes, from 1.
     pub column: usize,
+    /// The text is good as far as it goes, but ends too early.
+    pub truncated: bool,
 }
 
 impl SyntaxError {
     pub(super) fn at_start(message: String) -> Self {
-        Self { message, line: 1, column: 1 }
+        Self { message, line: 1, column: 1, truncated: false }
     }
 
     /// The same error in a text that has `before` in front.

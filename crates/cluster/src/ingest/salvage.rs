@@ -14,8 +14,12 @@ use crate::wire::{self, text};
 /// and no kind has half as many that are read.
 const CUTS_MAX: usize = 64;
 
-/// Whether `json` is one JSON value.
-pub(super) fn check_syntax(json: &[u8]) -> Result<(), SyntaxError> {
+/// Whether `json` is one JSON value, and nothing else.
+///
+/// # Errors
+///
+/// It is not.
+pub fn check_syntax(json: &[u8]) -> Result<(), SyntaxError> {
     match serde_json::from_slice::<IgnoredAny>(json) {
         Ok(_) => Ok(()),
         Err(error) => Err(syntax_error(&error)),
@@ -171,5 +175,6 @@ fn syntax_error(error: &serde_json::Error) -> SyntaxError {
         line: error.line().max(1),
         // Column 0 is the line break itself.
         column: error.column().max(1),
+        truncated: error.is_eof(),
     }
 }

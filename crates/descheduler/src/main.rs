@@ -1,2 +1,0 @@
-//! The descheduler binary.
-fn main() {}
