@@ -27,10 +27,10 @@ mod salvage;
 mod selectors;
 
 pub use anomaly::{Anomaly, Source, SyntaxError};
-pub use salvage::check_syntax;
 use anomaly::{Flaws, Origin};
 use budgets::{BudgetDraft, WorkloadDraft};
 use pools::{Draft, Pools};
+pub use salvage::check_syntax;
 
 /// Lists within lists are followed this deep; each level reads its text once more.
 const LIST_DEPTH_MAX: usize = 8;

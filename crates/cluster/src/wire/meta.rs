@@ -11,6 +11,7 @@ use super::{Int, Strings, Text};
 
 /// A list, before its items are looked at.
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct Header<'a> {
     #[serde(borrow)]
     pub(crate) items: Option<&'a RawValue>,
@@ -57,7 +58,7 @@ pub(crate) fn key_of_object(json: &[u8]) -> Result<(Option<Text<'_>>, bool), ser
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct Metadata<'a> {
     #[serde(borrow)]
     pub(crate) name: Option<Text<'a>>,
@@ -81,6 +82,7 @@ pub(crate) struct Metadata<'a> {
 
 /// The annotations that mean something here.
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct Annotations<'a> {
     #[serde(borrow, rename = "descheduler.alpha.kubernetes.io/evict")]
     pub(crate) evict: Option<Text<'a>>,
@@ -93,6 +95,7 @@ pub(crate) struct Annotations<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct OwnerReference<'a> {
     #[serde(borrow)]
     pub(crate) kind: Option<Text<'a>>,
@@ -104,7 +107,7 @@ pub(crate) struct OwnerReference<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct LabelSelector<'a> {
     #[serde(borrow)]
     pub(crate) match_labels: Option<Strings<'a>>,
@@ -113,6 +116,7 @@ pub(crate) struct LabelSelector<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct Expression<'a> {
     #[serde(borrow)]
     pub(crate) key: Option<Text<'a>>,

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::{Amounts, Condition, Metadata, Text};
 
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct Node<'a> {
     #[serde(borrow)]
     pub(crate) metadata: Option<Metadata<'a>>,
@@ -15,6 +16,7 @@ pub(crate) struct Node<'a> {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct NodeSpec<'a> {
     #[serde(borrow)]
     pub(crate) taints: Option<Vec<Taint<'a>>>,
@@ -22,6 +24,7 @@ pub(crate) struct NodeSpec<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct Taint<'a> {
     #[serde(borrow)]
     pub(crate) key: Option<Text<'a>>,
@@ -32,6 +35,7 @@ pub(crate) struct Taint<'a> {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct NodeStatus<'a> {
     #[serde(borrow)]
     pub(crate) allocatable: Option<Amounts<'a>>,

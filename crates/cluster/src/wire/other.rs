@@ -6,19 +6,21 @@ use super::{Int, LabelSelector, Metadata, Text};
 
 /// An integer or a percentage such as `30%`.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "an integer or a percentage")]
 pub(crate) enum IntOrPercent {
     Int(Int),
     Percent(String),
 }
 
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct Namespace<'a> {
     #[serde(borrow)]
     pub(crate) metadata: Option<Metadata<'a>>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct PriorityClass<'a> {
     #[serde(borrow)]
     pub(crate) metadata: Option<Metadata<'a>>,
@@ -27,6 +29,7 @@ pub(crate) struct PriorityClass<'a> {
 
 /// `v1 PersistentVolumeClaim`.
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct Claim<'a> {
     #[serde(borrow)]
     pub(crate) metadata: Option<Metadata<'a>>,
@@ -35,7 +38,7 @@ pub(crate) struct Claim<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct ClaimSpec<'a> {
     #[serde(borrow)]
     pub(crate) storage_class_name: Option<Text<'a>>,
@@ -43,6 +46,7 @@ pub(crate) struct ClaimSpec<'a> {
 
 /// `policy/v1 PodDisruptionBudget`.
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct Budget<'a> {
     #[serde(borrow)]
     pub(crate) metadata: Option<Metadata<'a>>,
@@ -52,7 +56,7 @@ pub(crate) struct Budget<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct BudgetSpec<'a> {
     #[serde(borrow)]
     pub(crate) selector: Option<LabelSelector<'a>>,
@@ -63,7 +67,7 @@ pub(crate) struct BudgetSpec<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct BudgetStatus {
     pub(crate) observed_generation: Option<Int>,
     pub(crate) disruptions_allowed: Option<Int>,
@@ -73,6 +77,7 @@ pub(crate) struct BudgetStatus {
 
 /// What asks for replicas.
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct Workload<'a> {
     #[serde(borrow)]
     pub(crate) metadata: Option<Metadata<'a>>,
@@ -80,6 +85,7 @@ pub(crate) struct Workload<'a> {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct WorkloadSpec {
     pub(crate) replicas: Option<Int>,
 }

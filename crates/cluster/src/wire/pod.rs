@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use super::{Amounts, Expression, Int, LabelSelector, Metadata, Strings, Text};
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct Condition<'a> {
     #[serde(borrow)]
     pub(crate) r#type: Option<Text<'a>>,
@@ -20,7 +20,7 @@ pub(crate) struct Condition<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct Pod<'a> {
     #[serde(borrow)]
     pub(crate) metadata: Option<Metadata<'a>>,
@@ -31,7 +31,7 @@ pub(crate) struct Pod<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct PodSpec<'a> {
     #[serde(borrow)]
     pub(crate) node_name: Option<Text<'a>>,
@@ -56,7 +56,7 @@ pub(crate) struct PodSpec<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct Container<'a> {
     #[serde(borrow)]
     pub(crate) name: Option<Text<'a>>,
@@ -69,7 +69,7 @@ pub(crate) struct Container<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct Resources<'a> {
     #[serde(borrow)]
     pub(crate) requests: Option<Amounts<'a>>,
@@ -78,7 +78,7 @@ pub(crate) struct Resources<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct Volume<'a> {
     pub(crate) empty_dir: Option<IgnoredAny>,
     pub(crate) host_path: Option<IgnoredAny>,
@@ -87,14 +87,14 @@ pub(crate) struct Volume<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct ClaimSource<'a> {
     #[serde(borrow)]
     pub(crate) claim_name: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct Affinity<'a> {
     #[serde(borrow)]
     pub(crate) node_affinity: Option<NodeAffinity<'a>>,
@@ -103,7 +103,7 @@ pub(crate) struct Affinity<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct NodeAffinity<'a> {
     #[serde(borrow)]
     pub(crate) required_during_scheduling_ignored_during_execution: Option<NodeSelector<'a>>,
@@ -112,14 +112,14 @@ pub(crate) struct NodeAffinity<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct NodeSelector<'a> {
     #[serde(borrow)]
     pub(crate) node_selector_terms: Option<Vec<NodeSelectorTerm<'a>>>,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct NodeSelectorTerm<'a> {
     #[serde(borrow)]
     pub(crate) match_expressions: Option<Vec<Expression<'a>>>,
@@ -128,7 +128,7 @@ pub(crate) struct NodeSelectorTerm<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct PreferredTerm<'a> {
     pub(crate) weight: Option<Int>,
     #[serde(borrow)]
@@ -136,7 +136,7 @@ pub(crate) struct PreferredTerm<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct PodAntiAffinity<'a> {
     #[serde(borrow)]
     pub(crate) required_during_scheduling_ignored_during_execution:
@@ -144,7 +144,7 @@ pub(crate) struct PodAntiAffinity<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct PodAffinityTerm<'a> {
     #[serde(borrow)]
     pub(crate) label_selector: Option<LabelSelector<'a>>,
@@ -157,7 +157,7 @@ pub(crate) struct PodAffinityTerm<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct Toleration<'a> {
     #[serde(borrow)]
     pub(crate) key: Option<Text<'a>>,
@@ -170,7 +170,7 @@ pub(crate) struct Toleration<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct PodStatus<'a> {
     #[serde(borrow)]
     pub(crate) phase: Option<Text<'a>>,
@@ -195,7 +195,7 @@ pub(crate) struct PodStatus<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct ContainerStatus<'a> {
     #[serde(borrow)]
     pub(crate) name: Option<Text<'a>>,
@@ -209,7 +209,7 @@ pub(crate) struct ContainerStatus<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct ContainerState<'a> {
     #[serde(borrow)]
     pub(crate) waiting: Option<Ended<'a>>,
@@ -218,7 +218,7 @@ pub(crate) struct ContainerState<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct Ended<'a> {
     #[serde(borrow)]
     pub(crate) reason: Option<Text<'a>>,
