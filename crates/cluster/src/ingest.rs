@@ -66,6 +66,8 @@ pub struct Ingest {
     pods: Vec<Draft<Pod>>,
     budgets: Vec<Draft<BudgetDraft>>,
     workloads: Vec<Draft<WorkloadDraft>>,
+    /// The kind of the workload that is being read; items of a `DeploymentList` do not say so.
+    workload_kind: WorkloadKind,
     namespaces: Vec<Draft<Box<crate::labels::Labels>>>,
     claims: Vec<Draft<Sym>>,
     priority_classes: Vec<Draft<i32>>,
@@ -211,7 +213,7 @@ impl Ingest {
             Some(Taken::Claim) => self.read::<other::ClaimObject>(origin, json),
             Some(Taken::PriorityClass) => self.read::<other::PriorityClassObject>(origin, json),
             Some(Taken::Workload(kind)) => {
-                self.pools.workload = kind;
+                self.workload_kind = kind;
                 self.read::<budgets::WorkloadObject>(origin, json)
             }
             None => salvage::check_syntax(json),

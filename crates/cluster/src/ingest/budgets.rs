@@ -162,7 +162,7 @@ impl Object for WorkloadObject {
     ) {
         let metadata = object.metadata.unwrap_or_default();
         ingest.saw(metadata.creation_timestamp);
-        let kind = ingest.pools.workload;
+        let kind = ingest.workload_kind;
         let name =
             format!("{} {}/{}", kind.as_str(), namespace_of(&metadata), text(&metadata.name));
         ingest.complain_all(origin, &name, &flaws);

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet, HashTable};
 use rustc_hash::{FxBuildHasher, FxHasher};
 
-use super::WorkloadKind;
 use super::anomaly::{Flaws, Origin};
 use crate::intern::{Interner, Sym};
 use crate::labels::Labels;
@@ -27,8 +26,6 @@ pub(super) struct Pools {
     requests: HashSet<Arc<Resources>, FxBuildHasher>,
     pub(super) groups: Vec<Group>,
     group_ids: HashTable<u32>,
-    /// The kind of the workload that is being read.
-    pub(super) workload: WorkloadKind,
 }
 
 impl Default for Pools {
@@ -42,7 +39,6 @@ impl Default for Pools {
             requests: HashSet::default(),
             groups: Vec::new(),
             group_ids: HashTable::new(),
-            workload: WorkloadKind::default(),
         };
         for name in ResourceId::FIXED {
             pools.resource(name);
