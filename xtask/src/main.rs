@@ -1,14 +1,22 @@
-//! Development tasks: `cargo xtask test`.
+//! Development tasks: `cargo xtask test|tidy|codegen`.
 
+mod codegen;
 mod test;
+mod tidy;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask test | tidy | codegen [--check]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["test"] => test::run(),
-        _ => Err(anyhow::anyhow!("usage: cargo xtask test")),
+        ["test"] => return test::run(),
+        ["tidy"] => tidy::run(&root()),
+        ["codegen"] => codegen::write(&root()),
+        ["codegen", "--check"] => codegen::check(&root()),
+        _ => Err(anyhow::anyhow!(USAGE)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -17,6 +25,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The folder of the workspace. The task is always run from the sources that it was built from.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
 /// The only place that prints.

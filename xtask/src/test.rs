@@ -1,44 +1,78 @@
-//! `cargo xtask test`: formatting, lints and every test, with one closing line.
+//! `cargo xtask test`: every check, the cheap ones first, and one closing line.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
-use crate::report;
+use crate::{codegen, report, root, tidy};
 
-/// Runs every check, the cheap ones first, and stops at the first that fails.
-pub(crate) fn run() -> anyhow::Result<()> {
-    step("formatting", &["fmt", "--all", "--check"])?;
-    step(
-        "lints",
-        &["clippy", "--quiet", "--workspace", "--all-targets", "--", "--deny", "warnings"],
-    )?;
-    tests()
+const CLIPPY: &[&str] =
+    &["clippy", "--quiet", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+
+/// Runs every check and stops at the first that fails. Whatever happened, the last line is
+/// `N passed, N failed`: the sum over all test binaries, where a check that failed before the
+/// tests, or tests that do not compile, count as one failure.
+pub(crate) fn run() -> ExitCode {
+    let mut counts = Counts::default();
+    let outcome = checks().and_then(|()| step("tests", || tests(&mut counts)));
+    if let Err(error) = &outcome {
+        report(&format!("error: {error:#}"));
+        counts.failed = counts.failed.max(1);
+    }
+    report(&format!("{} passed, {} failed", counts.passed, counts.failed));
+    if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn step(name: &str, arguments: &[&str]) -> anyhow::Result<()> {
+fn checks() -> Result<()> {
+    tool("formatting", "fmt", &["fmt", "--all", "--check"])?;
+    step("tidy", || tidy::run(&root()))?;
+    step("generated files", || codegen::check(&root()))?;
+    tool("lints", "clippy", CLIPPY)
+}
+
+/// Runs one check and says how long it took.
+fn step(name: &str, check: impl FnOnce() -> Result<()>) -> Result<()> {
+    report(&format!("== {name}"));
     let begun = Instant::now();
-    report(&format!("== {name}: cargo {}", arguments.join(" ")));
-    let status = Command::new(env!("CARGO")).args(arguments).status().context("start cargo")?;
-    ensure!(status.success(), "{name} failed");
+    check().with_context(|| format!("{name} failed"))?;
     report(&format!("== {name}: {:.1} s", begun.elapsed().as_secs_f64()));
     Ok(())
 }
 
+/// A step that needs a component of the toolchain. Where it is missing the step is left out, but
+/// never where the result counts: with `CI=true` it is an error.
+fn tool(name: &str, component: &str, arguments: &[&str]) -> Result<()> {
+    let probe = Command::new(env!("CARGO"))
+        .args([component, "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if !probe.is_ok_and(|status| status.success()) {
+        let advice = format!("`cargo {component}` is missing; `rustup component add` installs it");
+        ensure!(std::env::var_os("CI").is_none_or(|value| value != "true"), advice);
+        report(&format!("== {name}: left out: {advice}"));
+        return Ok(());
+    }
+    step(name, || {
+        let status = Command::new(env!("CARGO")).args(arguments).status().context("start cargo")?;
+        ensure!(status.success(), "cargo {}", arguments.join(" "));
+        Ok(())
+    })
+}
+
 /// Streams `cargo test` and adds up the summaries of its test binaries.
-fn tests() -> anyhow::Result<()> {
-    report("== tests: cargo test --workspace");
+fn tests(total: &mut Counts) -> Result<()> {
     let mut child = Command::new(env!("CARGO"))
         .args(["test", "--workspace", "--no-fail-fast"])
         .stdout(Stdio::piped())
         .spawn()
         .context("start cargo")?;
     let output = child.stdout.take().context("read what cargo prints")?;
-    let mut total = Counts::default();
-    for line in BufReader::new(output).lines() {
-        let line = line.context("read what cargo prints")?;
+    for line in BufReader::new(output).split(b'\n') {
+        // A test may print bytes that are no text.
+        let line = String::from_utf8_lossy(&line.context("read what cargo prints")?).into_owned();
         report(&line);
         if let Some(counts) = Counts::read(&line) {
             total.passed += counts.passed;
@@ -46,15 +80,14 @@ fn tests() -> anyhow::Result<()> {
         }
     }
     let status = child.wait().context("wait for cargo")?;
-    report(&format!("{} passed, {} failed", total.passed, total.failed));
     if !status.success() || total.failed > 0 {
-        bail!("tests failed");
+        bail!("cargo test --workspace");
     }
     ensure!(total.passed > 0, "no test ran");
     Ok(())
 }
 
-/// How many tests of one binary passed and failed.
+/// How many tests passed and failed.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     passed: u64,
