@@ -12,8 +12,10 @@
 //!
 //! Read [`plan()`] first. Everything here is pure: no clock, no I/O, no random numbers.
 
+mod args;
 mod audit;
 mod decision;
+mod diagnostic;
 mod gate;
 mod history;
 mod limits;
@@ -22,10 +24,16 @@ mod policy;
 mod protection;
 mod report;
 mod strategy;
+mod suggest;
 mod turn;
+mod value;
 
+pub use args::{
+    Arg, Args, ArgsSource, Argument, ArgumentDoc, ArgumentType, Mismatch, Percent, Place,
+};
 pub use audit::{Violation, audit};
 pub use decision::{Eviction, Reason, Refusal};
+pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use history::{History, Subject};
 pub use limits::{LimitKind, Limits};
 pub use plan::{Observer, Plan, Unobserved, node_set, plan};
@@ -33,4 +41,6 @@ pub use policy::{Placement, Policy, Profile, Step};
 pub use protection::{Check, Protection, Shield, Stage};
 pub use report::{PlanReport, Refused, StrategyRun};
 pub use strategy::{Pass, Strategy, StrategyDef};
+pub use suggest::{closest, did_you_mean};
 pub use turn::{Proposal, Turn, Verdict};
+pub use value::{Entry, Map, Node, Scalar, ScalarKind, Span, Value};
