@@ -237,31 +237,28 @@ fn unit_nanos(unit: &str) -> Option<u64> {
 ///
 /// Go computes `float64(digits) * (unit / 10^n)` and drops the fraction of that, so
 /// `0.3333333333333333333h` is a nanosecond more than exact arithmetic would give. To agree with
-/// it to the nanosecond without floating point, the same three roundings are done on integers.
+/// it to the nanosecond without floating point, its roundings are done on integers.
 fn fraction_nanos(digits: &str, unit: u64) -> u64 {
-    let (mut number, mut scale) = (0_u64, 1_u64);
+    let (mut number, mut scale) = (0_u64, Rounded::new(1, false, 0));
     for digit in digits.bytes() {
         // Go stops here as well: further digits would not fit, and could not matter.
         let longer = number.checked_mul(10).and_then(|n| n.checked_add(u64::from(digit - b'0')));
-        match (longer.filter(|&n| n <= MAX_MAGNITUDE), scale.checked_mul(10)) {
-            (Some(n), Some(s)) => (number, scale) = (n, s),
-            _ => break,
-        }
-    }
-    if number == 0 {
-        return 0;
+        let Some(longer) = longer.filter(|&n| n <= MAX_MAGNITUDE) else { break };
+        number = longer;
+        scale = Rounded::new(u128::from(scale.mantissa) * 10, false, scale.exponent);
     }
     let number = Rounded::new(u128::from(number), false, 0);
     // Shifted to the very left, the quotient keeps more bits than the 53 that are wanted.
     let shift = u128::from(unit).leading_zeros();
-    let (dividend, divisor) = (u128::from(unit) << shift, u128::from(scale));
-    let ratio = Rounded::new(dividend / divisor, dividend % divisor != 0, -(shift as i32));
+    let (dividend, divisor) = (u128::from(unit) << shift, u128::from(scale.mantissa));
+    let inexact = dividend % divisor != 0;
+    let ratio = Rounded::new(dividend / divisor, inexact, -(shift as i32) - scale.exponent);
     let product = u128::from(number.mantissa) * u128::from(ratio.mantissa);
     Rounded::new(product, false, number.exponent + ratio.exponent).truncated()
 }
 
-/// `mantissa * 2^exponent`, the mantissa having at most 53 bits or being 2^53: a positive
-/// number as a `float64` would hold it.
+/// `mantissa * 2^exponent`, the mantissa having at most 53 bits or being 2^53: a number
+/// that is not negative, as a `float64` would hold it.
 struct Rounded {
     mantissa: u64,
     exponent: i32,
@@ -289,5 +286,39 @@ impl Rounded {
             Ok(left) => self.mantissa << left,
             Err(_) => self.mantissa.checked_shr(self.exponent.unsigned_abs()).unwrap_or(0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        GoDuration::parse(text).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn errors_say_what_was_expected_and_where() {
+        let units = "ns, us, ms, s, m or h";
+        assert_eq!(error(""), "expected a duration such as 30s or 1h30m; there is none");
+        assert_eq!(error("-"), error(""));
+        assert_eq!(error("1h m"), format!("unknown unit \"h m\" at offset 1: expected {units}"));
+        assert_eq!(error("-h"), "expected a number at offset 1, as in 30s or 1h30m");
+        assert_eq!(
+            error("1h30"),
+            format!("expected a unit ({units}) at offset 4, after the number")
+        );
+        assert_eq!(error("2d"), format!("unknown unit \"d\" at offset 1: expected {units}"));
+        assert_eq!(
+            error("300000h3000000h"),
+            "expected a duration of at most 2562047h47m16.854775807s (292 years)"
+        );
+    }
+
+    #[test]
+    fn seconds_are_truncated_and_saturate() {
+        assert_eq!(GoDuration::parse("-1.9s").map(GoDuration::as_secs), Ok(-1));
+        assert_eq!(GoDuration::from_secs(90).to_string(), "1m30s");
+        assert_eq!(GoDuration::from_secs(i64::MAX), GoDuration::from_nanos(i64::MAX));
     }
 }

@@ -203,8 +203,9 @@ impl fmt::Display for Quantity {
         match self.format {
             Format::BinarySi => match whole_binary_units(self.nanos) {
                 Some(units) => {
-                    let (mantissa, steps) = without_factors(units, 1024, BINARY_SUFFIXES.len());
-                    write!(f, "{mantissa}{}", BINARY_SUFFIXES[steps - 1])
+                    let most = BINARY_SUFFIXES.len() - 1;
+                    let (mantissa, steps) = without_factors(units, 1024, most);
+                    write!(f, "{mantissa}{}", BINARY_SUFFIXES[steps])
                 }
                 None => write_decimal_si(f, self.nanos),
             },
@@ -242,15 +243,15 @@ impl fmt::Display for QuantityError {
 impl std::error::Error for QuantityError {}
 
 const DECIMAL_SUFFIXES: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
-const BINARY_SUFFIXES: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+const BINARY_SUFFIXES: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 fn write_decimal_si(f: &mut fmt::Formatter<'_>, nanos: i128) -> fmt::Result {
     let (mantissa, steps) = without_factors(nanos, 1000, DECIMAL_SUFFIXES.len() - 1);
     write!(f, "{mantissa}{}", DECIMAL_SUFFIXES[steps])
 }
 
-/// The units of an amount that a binary suffix can express: whole, and 1024 at least, so that
-/// one division by 1024 is always possible or the plain number is written.
+/// The units of an amount that is written in binary notation: only a whole one, so that nothing
+/// is lost, and of 1024 at least, since below there is no binary suffix.
 fn whole_binary_units(nanos: i128) -> Option<i128> {
     let units = nanos / NANOS_PER_UNIT as i128;
     (nanos % NANOS_PER_UNIT as i128 == 0 && units.unsigned_abs() >= 1024).then_some(units)
@@ -403,4 +404,54 @@ fn integer<'a>(digits: impl Iterator<Item = &'a u8>) -> u128 {
         number = number * 10 + u128::from(digit - b'0');
     }
     number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Quantity::parse(text).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn errors_say_what_was_expected() {
+        let shape = "expected a number and perhaps a suffix, such as 2, 0.5, 100m or 128Mi";
+        assert_eq!(error(""), format!("{shape}; the text is empty"));
+        assert_eq!(error("1 Mi"), format!("{shape}; ' ' at offset 1 is out of place"));
+        assert_eq!(error("1é"), format!("{shape}; 'é' at offset 1 is out of place"));
+        assert_eq!(
+            error("1K"),
+            "unknown suffix \"K\": expected one of n u m k M G T P E Ki Mi Gi Ti Pi Ei, \
+             or an exponent such as e3"
+        );
+        assert_eq!(error("Pi"), "expected a number before the suffix \"Pi\"");
+    }
+
+    #[test]
+    fn sums_take_the_notation_of_the_first_that_is_not_zero() {
+        let [none, binary, decimal] =
+            ["0", "1Gi", "1G"].map(|text| Quantity::parse(text).expect(text));
+        assert_eq!(none.saturating_add(binary).to_string(), "1Gi");
+        assert_eq!(binary.saturating_add(none).to_string(), "1Gi");
+        assert_eq!(none.saturating_sub(binary).to_string(), "-1Gi");
+        assert_eq!(binary.saturating_add(binary).saturating_sub(decimal).to_string(), "1147483648");
+    }
+
+    #[test]
+    fn sums_saturate() {
+        let most = Quantity::parse("1e100").expect("large");
+        let least = Quantity::parse("-1e100").expect("large");
+        assert_eq!(most.saturating_add(most), most);
+        assert!(least.saturating_sub(most) <= least);
+        assert_eq!((most.value(), least.milli_value()), (i64::MAX, i64::MIN));
+    }
+
+    #[test]
+    fn sums_beyond_the_largest_suffix_keep_it() {
+        let large = Quantity::from_units(1 << 62, Format::BinarySi);
+        let sum = (0..1024).fold(Quantity::ZERO, |sum, _| sum.saturating_add(large));
+        assert_eq!(sum.to_string(), "4096Ei");
+        assert_eq!(Quantity::parse("5000E").map(|q| q.to_string()), Ok("5000E".to_owned()));
+    }
 }
