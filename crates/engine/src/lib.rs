@@ -40,7 +40,7 @@ pub use plan::{Observer, Plan, Unobserved, node_set, plan};
 pub use policy::{Placement, Policy, Profile, Step};
 pub use protection::{Check, Protection, Shield, Stage};
 pub use report::{PlanReport, Refused, StrategyRun};
-pub use strategy::{Pass, Strategy, StrategyDef};
+pub use strategy::{EvictorDef, Pass, Registry, Strategy, StrategyDef};
 pub use suggest::{closest, did_you_mean};
 pub use turn::{Proposal, Turn, Verdict};
 pub use value::{Entry, Map, Node, Scalar, ScalarKind, Span, Value};

@@ -1,5 +1,7 @@
 //! What a strategy is.
 
+use crate::args::Args;
+use crate::protection::Shield;
 use crate::turn::Turn;
 
 /// A rule about where pods should not be. It looks at `turn.view()` and proposes pods; what may
@@ -39,4 +41,29 @@ pub struct StrategyDef {
     pub pass: Pass,
     /// One sentence for lists.
     pub summary: &'static str,
+    /// The manual page, in Markdown.
+    pub docs: &'static str,
+    /// Reads its arguments; `None` if they make no strategy, which is then an error already.
+    pub build: fn(&mut Args<'_>) -> Option<Box<dyn Strategy>>,
+}
+
+/// The plugin that protects pods, which every profile has.
+pub struct EvictorDef {
+    /// The name in policy files.
+    pub name: &'static str,
+    /// The manual page, in Markdown.
+    pub docs: &'static str,
+    /// Reads its arguments; `None` if they make no shield, which is then an error already.
+    pub build: fn(&mut Args<'_>) -> Option<Shield>,
+}
+
+/// The plugins that there are.
+pub struct Registry {
+    /// The strategies.
+    pub strategies: &'static [&'static StrategyDef],
+    /// The protections.
+    pub evictor: &'static EvictorDef,
+    /// Strategies that upstream has and this program does not have yet: they can be configured,
+    /// not enabled.
+    pub planned: &'static [(&'static str, Pass)],
 }

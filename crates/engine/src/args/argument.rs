@@ -38,7 +38,8 @@ impl Mismatch {
         Self { code: "wrong-type", expected: expected.into(), help: None }
     }
 
-    pub(super) fn list(value: &Value) -> Self {
+    /// Something that is no list.
+    pub fn list(value: &Value) -> Self {
         let help = match &value.node {
             Node::Scalar(Scalar { text, .. }) if is_simple(text) => {
                 Some(format!("put it in brackets: `[{text}]`"))
@@ -49,7 +50,7 @@ impl Mismatch {
     }
 
     /// A word that is none of those that are accepted.
-    pub(super) fn choice(word: &str, words: &[&str]) -> Self {
+    pub fn choice(word: &str, words: &[&str]) -> Self {
         // More than this does not read well in a sentence.
         const FEW: usize = 4;
         let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
