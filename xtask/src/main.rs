@@ -1,5 +1,6 @@
-//! Development tasks: `cargo xtask test|tidy|codegen`.
+//! Development tasks: `cargo xtask test|tidy|codegen|bench`.
 
+mod bench;
 mod codegen;
 mod test;
 mod tidy;
@@ -7,7 +8,8 @@ mod tidy;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | tidy | codegen [--check]";
+const USAGE: &str = "usage: cargo xtask test | tidy | codegen [--check] | \
+                     bench [--sizes NODES/PODS,..] [--runs N]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -16,6 +18,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&root()),
         ["codegen"] => codegen::write(&root()),
         ["codegen", "--check"] => codegen::check(&root()),
+        ["bench", ref options @ ..] => bench::run(&root(), options),
         _ => Err(anyhow::anyhow!(USAGE)),
     };
     match outcome {

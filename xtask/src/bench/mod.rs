@@ -1,0 +1,169 @@
+//! `cargo xtask bench`: what reading and planning cost on generated clusters of three sizes.
+//!
+//! Each policy of `tools/clustergen/policies/` is planned on each cluster: `none.yaml` is reading
+//! alone, one file each strategy alone, `all.yaml` all of them together. Of several runs the one
+//! that took the least CPU counts: on a machine with other work, more is noise.
+
+mod measure;
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Serialize;
+
+use crate::report;
+use measure::Measured;
+
+/// Where the policies lie.
+const POLICIES: &str = "tools/clustergen/policies";
+
+/// Runs of each policy on each cluster, unless `--runs` says otherwise.
+const RUNS: usize = 3;
+
+/// A cluster to measure on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct Size {
+    nodes: usize,
+    pods: usize,
+}
+
+const SIZES: [Size; 3] = [
+    Size { nodes: 500, pods: 15_000 },
+    Size { nodes: 2_000, pods: 60_000 },
+    Size { nodes: 5_000, pods: 150_000 },
+];
+
+/// The best of several runs of one policy on one cluster.
+#[derive(Serialize)]
+struct Row {
+    #[serde(flatten)]
+    size: Size,
+    policy: String,
+    #[serde(flatten)]
+    measured: Measured,
+}
+
+/// Measures, prints a table, and writes the same to `bench/results.json` in the target folder.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<()> {
+    let (sizes, runs) = options(arguments)?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    let folder = target.join("bench");
+    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    build()?;
+    let binary = target.join("release/descheduler");
+    let policies = policies(&root.join(POLICIES))?;
+    let plan = folder.join("plan.json");
+    let mut rows = Vec::new();
+    for size in sizes {
+        let cluster = cluster(&target.join("release/clustergen"), &folder, size)?;
+        for policy in &policies {
+            let measured = best(runs, || measure::plan(&binary, policy, &cluster, &plan))
+                .with_context(|| format!("plan {} on {} nodes", policy.display(), size.nodes))?;
+            let policy = policy.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let row = Row { size, policy, measured };
+            report(&table::line(&row));
+            rows.push(row);
+        }
+    }
+    let exponents = table::exponents(&rows);
+    report("");
+    report(&table::text(&rows, &exponents));
+    let results = serde_json::json!({ "runs": rows, "exponents": exponents });
+    let path = folder.join("results.json");
+    fs::write(&path, format!("{results:#}\n")).with_context(|| path.display().to_string())
+}
+
+fn options(arguments: &[&str]) -> Result<(Vec<Size>, usize)> {
+    let (mut sizes, mut runs) = (SIZES.to_vec(), RUNS);
+    let mut rest = arguments.iter();
+    while let Some(option) = rest.next() {
+        let value = rest.next().with_context(|| format!("`{option}` wants a value"))?;
+        match *option {
+            "--sizes" => sizes = value.split(',').map(size).collect::<Result<_>>()?,
+            "--runs" => runs = value.parse().with_context(|| format!("a number, not `{value}`"))?,
+            _ => bail!("unknown option `{option}`; there are --sizes and --runs"),
+        }
+    }
+    Ok((sizes, runs))
+}
+
+/// Reads `2000/60000`, or `2000` for thirty pods a node.
+fn size(text: &str) -> Result<Size> {
+    let number = |text: &str| {
+        text.parse().with_context(|| format!("expected NODES or NODES/PODS, found `{text}`"))
+    };
+    match text.split_once('/') {
+        Some((nodes, pods)) => Ok(Size { nodes: number(nodes)?, pods: number(pods)? }),
+        None => number(text).map(|nodes| Size { nodes, pods: nodes * 30 }),
+    }
+}
+
+/// The run that took the least CPU.
+fn best(runs: usize, run: impl Fn() -> Result<Measured>) -> Result<Measured> {
+    let all: Vec<Measured> = (0..runs).map(|_| run()).collect::<Result<_>>()?;
+    all.into_iter().min_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s)).context("--runs must be 1 or more")
+}
+
+fn build() -> Result<()> {
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--package", "descheduler", "--package", "clustergen"])
+        .status()
+        .context("start cargo")?;
+    ensure!(status.success(), "the release build failed");
+    Ok(())
+}
+
+/// The policies: reading alone first, all strategies last.
+fn policies(folder: &Path) -> Result<Vec<PathBuf>> {
+    let context = || folder.display().to_string();
+    let entries = fs::read_dir(folder).with_context(context)?;
+    let paths = entries.map(|entry| Ok(entry.with_context(context)?.path()));
+    let mut paths: Vec<PathBuf> = paths.collect::<Result<_>>()?;
+    let place = |path: &Path| match path.file_stem().and_then(|stem| stem.to_str()) {
+        Some("none") => 0,
+        Some("all") => 2,
+        _ => 1,
+    };
+    paths.sort_by_key(|path| (place(path), path.clone()));
+    Ok(paths)
+}
+
+/// The generated cluster; made anew when the generator is younger than the file.
+fn cluster(generator: &Path, folder: &Path, size: Size) -> Result<PathBuf> {
+    let Size { nodes, pods } = size;
+    let path = folder.join(format!("cluster-{nodes}-{pods}.ndjson"));
+    let made = |path: &Path| fs::metadata(path).and_then(|data| data.modified());
+    if let (Ok(file), Ok(program)) = (made(&path), made(generator))
+        && file > program
+    {
+        return Ok(path);
+    }
+    // Under another name until it is whole, in case somebody interrupts this.
+    let unfinished = path.with_extension("part");
+    let status = Command::new(generator)
+        .args(["--nodes", &nodes.to_string(), "--pods", &pods.to_string(), "--out"])
+        .arg(&unfinished)
+        .status()
+        .context("start clustergen")?;
+    ensure!(status.success(), "clustergen failed");
+    fs::rename(&unfinished, &path).with_context(|| path.display().to_string())?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read() {
+        let (sizes, runs) = options(&["--sizes", "10,20/70", "--runs", "2"]).unwrap();
+        assert_eq!(sizes, [Size { nodes: 10, pods: 300 }, Size { nodes: 20, pods: 70 }]);
+        assert_eq!(runs, 2);
+        assert_eq!(options(&[]).unwrap(), (SIZES.to_vec(), RUNS));
+        assert!(options(&["--sizes", "many"]).is_err());
+        assert!(options(&["--runs"]).is_err());
+    }
+}
