@@ -6,6 +6,9 @@ use super::workspace::Workspace;
 /// Promises instead of work. Written in two halves, so that this file does not break its own rule.
 const MARKERS: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
 
+/// How the work was done, which nobody needs to know who reads the result. Whole words.
+const WORKING: [&str; 2] = [concat!("sess", "ion"), concat!("sess", "ions")];
+
 /// What makes sense only to whoever wrote it: folders of one machine, talk about the work instead
 /// of the program, and the addresses of package registries.
 const PRIVATE: [&str; 13] = [
@@ -44,6 +47,10 @@ fn check_text(path: &str, text: &str) -> Vec<Problem> {
             let what = format!("`{word}`: do it now, or write down what is so and why");
             problems.push(Problem::new("words", path, index + 1, what));
         }
+        for word in WORKING.iter().filter(|word| written && has_word(&lower, word)) {
+            let what = format!("`{word}` is about how the work was done: say what is so");
+            problems.push(Problem::new("words", path, index + 1, what));
+        }
     }
     problems
 }
@@ -65,6 +72,8 @@ mod tests {
         let line = format!("// {}: later\n", MARKERS[0]);
         assert_eq!(check_text("a.rs", &line).len(), 1);
         assert_eq!(check_text("a.yaml", &line).len(), 0);
+        assert_eq!(check_text("a.md", &format!("In this {},\n", WORKING[0])).len(), 1);
+        assert_eq!(check_text("a.md", &format!("`{}Affinity: None`\n", WORKING[0])).len(), 0);
         assert_eq!(check_text("a.rs", &format!("const {}S: u8 = 1;", MARKERS[0])).len(), 0);
     }
 
