@@ -11,7 +11,7 @@ const WORKING: [&str; 2] = [concat!("sess", "ion"), concat!("sess", "ions")];
 
 /// What makes sense only to whoever wrote it: folders of one machine, talk about the work instead
 /// of the program, and the addresses of package registries.
-const PRIVATE: [&str; 13] = [
+const PRIVATE: [&str; 12] = [
     concat!("../", "shared"),
     concat!("/wo", "rk/"),
     concat!("/ro", "ot/"),
@@ -20,7 +20,6 @@ const PRIVATE: [&str; 13] = [
     concat!("work", "place"),
     concat!("sub", "-agent"),
     concat!("language", " model"),
-    concat!("work", " session"),
     concat!("house", ".md"),
     concat!("sketch", ".md"),
     concat!("crates", ".io"),
