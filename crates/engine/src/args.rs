@@ -542,8 +542,7 @@ impl<'a> Arg<'_, 'a> {
     fn missing(&mut self, span: Span) {
         if self.required {
             let message = format!("`{}` of `{}` must be given", self.path(), self.args.owner);
-            let help = format!("{}: {}", self.name, self.doc);
-            self.args.diagnostics.error("missing-argument", span, message).help(help);
+            self.args.diagnostics.error("missing-argument", span, message);
         }
     }
 

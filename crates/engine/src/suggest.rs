@@ -7,7 +7,7 @@
 pub fn did_you_mean<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
     let name = closest(word, known)?;
     let case_only = name.eq_ignore_ascii_case(word);
-    let why = if case_only { ": upper and lower case matter here" } else { "" };
+    let why = if case_only { " letter case matters" } else { "" };
     Some(format!("did you mean `{name}`?{why}"))
 }
 
