@@ -1,0 +1,187 @@
+//! The format `descheduler/v1alpha2` (docs/spec/runtime.md section 3).
+
+mod advice;
+mod metrics;
+mod misplaced;
+mod points;
+mod profile;
+
+use std::collections::BTreeMap;
+
+use descheduler_cluster::LabelSelector;
+use descheduler_engine::{
+    Diagnostics, Entry, Limits, Mismatch, Node, Placement, Policy, Profile, Scalar, ScalarKind,
+    Span, Value,
+};
+
+use crate::catalog::Catalog;
+use crate::fields::{Fields, as_fields, mismatch};
+use misplaced::Level;
+
+/// Reads a policy whose header has been looked at. What is returned counts only if no error was
+/// reported.
+pub(crate) fn read(
+    root: &Value,
+    catalog: &Catalog<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Policy> {
+    let mut fields = Fields::new(root.as_map()?, "");
+    fields.entry("apiVersion");
+    fields.entry("kind");
+    let node_selector = node_selector(&mut fields, diagnostics);
+    let limits = Limits {
+        total: fields.value("maxNoOfPodsToEvictTotal", diagnostics),
+        per_node: fields.value("maxNoOfPodsToEvictPerNode", diagnostics),
+        per_namespace: fields.value("maxNoOfPodsToEvictPerNamespace", diagnostics),
+    };
+    let notify: Option<bool> = fields.value("evictionFailureEventNotification", diagnostics);
+    let grace_period_seconds = grace_period(&mut fields, diagnostics);
+    metrics::check(&mut fields, diagnostics);
+    let placement = placement(&mut fields, diagnostics);
+    if let Some(entry) = fields.entry("loopBreaker") {
+        not_built(entry, "loopBreaker", diagnostics);
+    }
+    let given = fields.entry("profiles");
+    let items = fields.list("profiles", diagnostics).map_or(&[][..], |(_, items)| items);
+    let old = fields.entry("strategies");
+    // A `profiles` of the wrong type has been complained about, and is not empty.
+    if given.is_none_or(|entry| entry.value.as_list().is_some_and(<[Value]>::is_empty)) {
+        nothing_runs(root, old, diagnostics);
+    } else if let Some(old) = old {
+        let message = "`strategies` belongs to v1alpha1 and is ignored here";
+        diagnostics.warning("v1alpha1-strategies", old.key_span, message).help(ENABLE.to_owned());
+    }
+    for entry in fields.unknown() {
+        misplaced::report(Level::Top, entry, &fields, catalog, diagnostics);
+    }
+    let profiles = read_profiles(items, catalog, diagnostics);
+    report_duplicates(root, diagnostics);
+    Some(Policy {
+        node_selector,
+        limits,
+        grace_period_seconds,
+        eviction_failure_event_notification: notify.unwrap_or_default(),
+        placement,
+        profiles,
+    })
+}
+
+fn node_selector(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) -> Option<LabelSelector> {
+    let text: String = fields.value("nodeSelector", diagnostics)?;
+    let entry = fields.entry("nodeSelector")?;
+    match LabelSelector::parse(&text) {
+        Ok(selector) => Some(selector).filter(|selector| !selector.is_empty()),
+        Err(error) => {
+            // Upstream notices only when it first lists nodes, and then does nothing for ever.
+            let message = format!("`nodeSelector`: {error}");
+            diagnostics.error("bad-selector", entry.value.span, message);
+            None
+        }
+    }
+}
+
+fn grace_period(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) -> Option<i64> {
+    let seconds: i64 = fields.value("gracePeriodSeconds", diagnostics)?;
+    if let Some(entry) = fields.entry("gracePeriodSeconds").filter(|_| seconds < 0) {
+        let message = format!("`gracePeriodSeconds` is {seconds}, which no pod can be given");
+        diagnostics
+            .warning("negative-grace-period", entry.value.span, message)
+            .help("leave it out to keep what each pod asks for".to_owned());
+    }
+    Some(seconds)
+}
+
+/// Our own field: how much must be known about where a pod lands.
+fn placement(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) -> Option<Placement> {
+    let (_, mut inner) = fields.map("placement", diagnostics)?;
+    let mode = inner.entry("mode");
+    if let Some(entry) = inner.entry("confidence") {
+        not_built(entry, "placement.confidence", diagnostics);
+    }
+    inner.warn_of_unknown(diagnostics);
+    let value = &mode?.value;
+    // Unquoted, `Off` is a boolean in YAML 1.1; its text still says what is meant.
+    let text = match &value.node {
+        Node::Scalar(Scalar { text, kind: ScalarKind::Text | ScalarKind::Bool(_), .. }) => text,
+        Node::Scalar(_) | Node::List(_) | Node::Map(_) => "",
+    };
+    let mode = Placement::parse(text);
+    if mode.is_none() {
+        mismatch("placement.mode", value, Mismatch::choice(text, &Placement::NAMES), diagnostics);
+    }
+    mode
+}
+
+/// A key of ours that the format has and this version does not act upon.
+fn not_built(entry: &Entry, path: &str, diagnostics: &mut Diagnostics) {
+    let message = format!("`{path}` is not acted upon yet");
+    diagnostics.warning("not-built-yet", entry.key_span, message);
+}
+
+const ENABLE: &str = "enable strategies in `profiles`, under `plugins`";
+
+/// There are no profiles. With v1alpha1 strategies instead, the author believes that there are.
+fn nothing_runs(root: &Value, old: Option<&Entry>, diagnostics: &mut Diagnostics) {
+    if let Some(old) = old {
+        let message = "`strategies` belongs to v1alpha1: here nothing at all would run";
+        diagnostics.error("v1alpha1-strategies", old.key_span, message).help(ENABLE.to_owned());
+        return;
+    }
+    let key = root.as_map().and_then(|map| map.get("profiles").or(map.entries.first()));
+    let span = key.map_or(root.span, |entry| entry.key_span);
+    let message = "there are no `profiles`: nothing will run";
+    diagnostics.warning("no-profiles", span, message).help(ENABLE.to_owned());
+}
+
+fn read_profiles(
+    items: &[Value],
+    catalog: &Catalog<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Profile> {
+    let mut read = Vec::new();
+    let mut names: BTreeMap<String, Span> = BTreeMap::new();
+    let mut enabled = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        let path = format!("profiles[{at}]");
+        let Some(fields) = as_fields(&path, item, diagnostics) else { continue };
+        let found = profile::read(fields, item.span, catalog, diagnostics);
+        if let Some(first) = names.get(&found.name) {
+            let message = format!("a second profile is called `{}`", found.name);
+            diagnostics
+                .note("duplicate-profile-name", found.span, message)
+                .help("metrics and logs cannot tell the two apart".to_owned())
+                .related(*first, "the first one");
+        } else {
+            names.insert(found.name.clone(), found.span);
+        }
+        enabled.extend(found.enabled);
+        read.extend(found.profile);
+    }
+    advice::opposites(&enabled, diagnostics);
+    read
+}
+
+/// Keys given twice, arguments aside: the reader of arguments is stricter with them.
+fn report_duplicates(root: &Value, diagnostics: &mut Diagnostics) {
+    fn visit(value: &Value, depth: usize, diagnostics: &mut Diagnostics) {
+        match &value.node {
+            Node::Scalar(_) => {}
+            Node::List(items) => items.iter().for_each(|item| visit(item, depth, diagnostics)),
+            Node::Map(map) => {
+                for (earlier, later) in map.duplicates() {
+                    let message = format!("`{}` is given twice; the last one counts", later.key);
+                    diagnostics
+                        .warning("duplicate-key", later.key_span, message)
+                        .related(earlier.key_span, "first here");
+                }
+                for entry in &map.entries {
+                    // Three mappings down: the policy, a profile, an entry of its pluginConfig.
+                    if !(depth == 2 && entry.key == "args") {
+                        visit(&entry.value, depth + 1, diagnostics);
+                    }
+                }
+            }
+        }
+    }
+    visit(root, 0, diagnostics);
+}
