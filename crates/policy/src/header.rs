@@ -31,11 +31,13 @@ pub(crate) fn read(root: &Value, diagnostics: &mut Diagnostics) -> Option<Format
     let version = text(map, "apiVersion", diagnostics)?;
     let kind = text(map, "kind", diagnostics)?;
     let group = version.and_then(|(_, version)| version.split_once('/')).map(|(group, _)| group);
-    if let (Some((entry, kind)), Some((_, version))) = (kind, version)
-        && kind != KIND
+    if let Some((entry, kind)) = kind
         && group != Some("descheduler")
+        && kind != KIND
+        && did_you_mean(kind, [KIND]).is_none()
     {
-        let message = format!("expected a `{KIND}` of `{V1ALPHA2}`, found `{kind}` of `{version}`");
+        let of = version.map(|(_, version)| format!(" of `{version}`")).unwrap_or_default();
+        let message = format!("expected a `{KIND}` of `{V1ALPHA2}`, found `{kind}`{of}");
         diagnostics.error("not-a-policy", entry.value.span, message);
         return None;
     }

@@ -63,7 +63,7 @@ impl Mismatch {
             _ => {
                 let accepted = format!("accepted: {}", quoted.join(", "));
                 let help = match suggestion {
-                    Some(suggestion) => format!("{suggestion}; {accepted}"),
+                    Some(suggestion) => format!("{suggestion} ({accepted})"),
                     None => accepted,
                 };
                 ("a known value".to_owned(), Some(help))
