@@ -192,16 +192,27 @@ impl Snapshot {
         self.namespaces.get(&namespace).map(AsRef::as_ref)
     }
 
-    /// All known namespaces that `selector` matches, sorted by name.
+    /// The namespaces that `selector` matches, sorted by name. An empty selector matches those too
+    /// whose object is not known but that hold pods.
     pub fn namespaces_matching(&self, selector: &Selector) -> Vec<Sym> {
-        let mut found: Vec<Sym> = self
-            .namespaces
-            .iter()
+        let known = self.namespaces.iter();
+        let mut found: Vec<Sym> = known
             .filter(|(_, labels)| selector.matches(labels, &self.strings))
             .map(|(&namespace, _)| namespace)
             .collect();
+        if selector.is_empty() {
+            found.extend(self.groups_of_namespace.keys());
+        }
         found.sort_unstable_by_key(|&namespace| self.text(namespace));
+        found.dedup();
         found
+    }
+
+    /// The groups of pods in a namespace that `selector` matches, by their first pod.
+    pub fn groups_matching(&self, namespace: Sym, selector: &Selector) -> Vec<GroupId> {
+        let groups = self.groups_in(namespace).iter().copied();
+        let matches = |&id: &GroupId| selector.matches(&self.group(id).labels, &self.strings);
+        groups.filter(matches).collect()
     }
 
     /// The storage class of a claim: `None` when the claim is not known, [`Sym::EMPTY`] when it

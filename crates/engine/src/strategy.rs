@@ -41,8 +41,6 @@ pub struct StrategyDef {
     pub pass: Pass,
     /// One sentence for lists.
     pub summary: &'static str,
-    /// The manual page, in Markdown.
-    pub docs: &'static str,
     /// Reads its arguments; `None` if they make no strategy, which is then an error already.
     pub build: fn(&mut Args<'_>) -> Option<Box<dyn Strategy>>,
 }
@@ -51,8 +49,6 @@ pub struct StrategyDef {
 pub struct EvictorDef {
     /// The name in policy files.
     pub name: &'static str,
-    /// The manual page, in Markdown.
-    pub docs: &'static str,
     /// Reads its arguments; `None` if they make no shield, which is then an error already.
     pub build: fn(&mut Args<'_>) -> Option<Shield>,
 }

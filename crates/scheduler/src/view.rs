@@ -12,6 +12,8 @@ pub struct View<'s> {
     requested: Vec<Resources>,
     /// The pods taken out, in order, so that they can be put back.
     log: Vec<PodId>,
+    /// How often pods were put back.
+    undone: usize,
 }
 
 /// A point in the history of a [`View`] to go back to.
@@ -26,6 +28,7 @@ impl<'s> View<'s> {
             gone: vec![false; snapshot.pod_slots()],
             requested: vec![Resources::default(); snapshot.node_slots()],
             log: Vec::new(),
+            undone: 0,
         };
         for &node in snapshot.nodes() {
             let requested = &mut view.requested[node.index()];
@@ -76,6 +79,17 @@ impl<'s> View<'s> {
         }
     }
 
+    /// The pods taken out so far, in order, for whoever keeps up with the view. The list only
+    /// grows as long as [`View::undone`] stays the same.
+    pub fn removed(&self) -> &[PodId] {
+        &self.log
+    }
+
+    /// How often pods were put back.
+    pub fn undone(&self) -> usize {
+        self.undone
+    }
+
     /// The present point, to go back to with [`View::undo_to`].
     pub fn mark(&self) -> Mark {
         Mark(self.log.len())
@@ -83,6 +97,7 @@ impl<'s> View<'s> {
 
     /// Puts back what was taken out since `mark`.
     pub fn undo_to(&mut self, mark: Mark) {
+        self.undone += usize::from(self.log.len() > mark.0);
         while self.log.len() > mark.0 {
             let Some(pod) = self.log.pop() else { break };
             self.gone[pod.index()] = false;

@@ -15,7 +15,6 @@ static POD_LIFE_TIME: StrategyDef = StrategyDef {
     name: "PodLifeTime",
     pass: Pass::Deschedule,
     summary: "",
-    docs: "",
     build: |args| {
         args.object("namespaces", "Where.", |namespaces| {
             let include: Vec<String> = namespaces.list("include", "Only these.");
@@ -70,7 +69,6 @@ static LOW: StrategyDef = StrategyDef {
     name: "LowNodeUtilization",
     pass: Pass::Balance,
     summary: "",
-    docs: "",
     build: |args| {
         let thresholds = args.arg("thresholds", "Idle below this.").required().map::<Percent>();
         let targets = args.arg("targetThresholds", "Busy above this.").required().map::<Percent>();
@@ -98,7 +96,6 @@ static HIGH: StrategyDef = StrategyDef {
     name: "HighNodeUtilization",
     pass: Pass::Balance,
     summary: "",
-    docs: "",
     build: |args| {
         args.arg("weight", "Any number.").or(1.0_f64);
         args.arg("offset", "A whole number.").or(0_i64);
@@ -108,7 +105,6 @@ static HIGH: StrategyDef = StrategyDef {
 
 static EVICTOR: EvictorDef = EvictorDef {
     name: "DefaultEvictor",
-    docs: "",
     build: |args| {
         args.flag("nodeFit", "Only if the pod fits elsewhere.");
         args.arg("nodeSelector", "Fits on these nodes.").selector_string();

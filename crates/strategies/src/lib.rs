@@ -1,0 +1,48 @@
+//! The strategies, one file each, and the protections, one concern each.
+//!
+//! A strategy's file begins with its manual page and holds everything about it: its definition,
+//! its arguments with their checks, and its logic. Read [`pod_life_time`] first: it is the
+//! smallest complete one. What several share is beside them: which pods a strategy looks at
+//! (`scope`), in which order (`order`), on which nodes a pod could be (`reach`), whom it has
+//! anti-affinity to (`anti_affinity`), upstream's own fit check (`upstream_fit`), and how full nodes
+//! are (`utilization`).
+
+mod anti_affinity;
+mod order;
+mod protections;
+mod reach;
+mod scope;
+mod upstream_fit;
+mod utilization;
+
+use descheduler_engine::{Pass, Registry, StrategyDef};
+
+/// Declares the module of each strategy and lists their definitions.
+macro_rules! strategies {
+    ($($module:ident),* $(,)?) => {
+        $(mod $module;)*
+        /// Every strategy there is.
+        pub const ALL: &[&StrategyDef] = &[$(&$module::DEF),*];
+    };
+}
+
+strategies! {
+    low_node_utilization,
+    pod_life_time,
+    remove_duplicates,
+    remove_pods_violating_inter_pod_anti_affinity,
+    remove_pods_violating_node_affinity,
+    remove_pods_violating_node_taints,
+}
+
+/// The plugins as a policy knows them.
+pub const REGISTRY: Registry = Registry {
+    strategies: ALL,
+    evictor: &protections::DEF,
+    planned: &[
+        ("HighNodeUtilization", Pass::Balance),
+        ("RemoveFailedPods", Pass::Deschedule),
+        ("RemovePodsHavingTooManyRestarts", Pass::Deschedule),
+        ("RemovePodsViolatingTopologySpreadConstraint", Pass::Balance),
+    ],
+};

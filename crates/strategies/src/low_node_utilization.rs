@@ -1,0 +1,255 @@
+//! Moves pods from nodes that are used too much to nodes that are used little.
+//!
+//! A node is under-utilized when it uses at most the `thresholds` of every resource named there,
+//! and over-utilized when it uses more than the `targetThresholds` of at least one. Pods leave
+//! over-utilized nodes, the least important first, until the node is no longer over its targets or
+//! the under-utilized nodes would reach theirs.
+//!
+//! ```yaml
+//! apiVersion: descheduler/v1alpha2
+//! kind: DeschedulerPolicy
+//! profiles:
+//!   - name: balance
+//!     pluginConfig:
+//!       - name: LowNodeUtilization
+//!         args:
+//!           thresholds: {cpu: 20, memory: 20, pods: 20}
+//!           targetThresholds: {cpu: 50, memory: 50, pods: 50}
+//!     plugins:
+//!       balance:
+//!         enabled: [LowNodeUtilization]
+//! ```
+//!
+//! Use is what pods request, as the scheduler counts it, in percent of what the node can allocate.
+//! With `useDeviationThresholds` the numbers are distances from the average over all nodes instead.
+//! Nothing is done while all nodes are under-utilized, none is, at most `numberOfNodes` are, or
+//! none is over-utilized. CPU, memory and the number of pods are looked at even without thresholds:
+//! as long as the under-utilized nodes together have nothing left of one of them, no pod moves.
+
+use std::cmp::Reverse;
+
+use descheduler_cluster::{NodeId, ResourceId, Snapshot};
+use descheduler_engine::{Args, Pass, Reason, Strategy, StrategyDef, Turn};
+use descheduler_scheduler::View;
+
+use crate::scope::Namespaces;
+use crate::utilization::{
+    Levels, Relief, Thresholds, Tracked, capped, exhausted, headroom, percent, read_thresholds,
+    require_same_resources, tracked, weight,
+};
+
+pub(crate) static DEF: StrategyDef = StrategyDef {
+    name: "LowNodeUtilization",
+    pass: Pass::Balance,
+    summary: "Moves pods from nodes that are used too much to nodes that are used little.",
+    build,
+};
+
+/// The node is over its target.
+const OVER_UTILIZED_NODE: &str = "OverUtilizedNode";
+
+struct LowNodeUtilization {
+    deviation: bool,
+    thresholds: Thresholds,
+    targets: Thresholds,
+    number_of_nodes: i64,
+    namespaces: Namespaces,
+    per_node: Option<u64>,
+}
+
+/// Reads the arguments (docs/spec/strategies.md sections 7.1 and 7.2).
+fn build(args: &mut Args<'_>) -> Option<Box<dyn Strategy>> {
+    let doc = "The thresholds are distances from the average use, in percentage points.";
+    let deviation = args.flag("useDeviationThresholds", doc);
+    let doc = "Nodes that use at most this, in percent, are under-utilized.";
+    let thresholds = read_thresholds(args, "thresholds", doc);
+    let doc = "Nodes that use more than this, in percent, are over-utilized.";
+    let targets = read_thresholds(args, "targetThresholds", doc);
+    require_same_resources(args, &thresholds, &targets);
+    if !deviation {
+        refuse_crossed(args, &thresholds, &targets);
+    }
+    let doc = "Do nothing unless more nodes than this are under-utilized.";
+    let number_of_nodes = args.arg("numberOfNodes", doc).or(0_i64);
+    let namespaces = Namespaces::read_evictable(args);
+    let per_node = args.object("evictionLimits", "Limits of this strategy.", |limits| {
+        limits.optional("node", "How many pods may leave one node in a cycle.")
+    });
+    refuse_metrics(args);
+    Some(Box::new(LowNodeUtilization {
+        deviation,
+        thresholds,
+        targets,
+        number_of_nodes,
+        namespaces,
+        per_node: per_node.flatten(),
+    }))
+}
+
+fn refuse_crossed(args: &mut Args<'_>, thresholds: &Thresholds, targets: &Thresholds) {
+    for (resource, low) in thresholds {
+        if let Some(high) = targets.get(resource).filter(|high| low > high) {
+            let message = format!(
+                "the threshold of `{resource}`, {low}, is above its target threshold, {high}"
+            );
+            let place = args.at("thresholds").key(resource);
+            args.error(place, "threshold-over-target", message);
+        }
+    }
+}
+
+/// Real use instead of requests cannot be had yet. Planning by requests in its place would not be
+/// what was asked for.
+fn refuse_metrics(args: &mut Args<'_>) {
+    let doc = "Where use is taken from instead of requests.";
+    let given = args.object("metricsUtilization", doc, |metrics| {
+        metrics
+            .arg("source", "Who measures.")
+            .choice(&[("KubernetesMetrics", ()), ("Prometheus", ())]);
+        metrics
+            .arg("metricsServer", "The metrics server measures.")
+            .deprecated("use `source: KubernetesMetrics`")
+            .flag();
+        metrics.object("prometheus", "How Prometheus is asked.", |prometheus| {
+            prometheus.arg("query", "The query.").or(String::new())
+        });
+    });
+    if given.is_some() {
+        args.error_at(
+            "metricsUtilization",
+            "not-built-yet",
+            "`metricsUtilization`: this version knows use by requests only",
+        )
+        .help("remove it to plan by requests".to_owned());
+    }
+}
+
+/// What the nodes are for the strategy.
+#[derive(Default)]
+struct Classified {
+    under: Vec<NodeId>,
+    over: Vec<NodeId>,
+}
+
+impl Strategy for LowNodeUtilization {
+    fn run(&self, turn: &mut Turn<'_, '_>) {
+        let snapshot = turn.snapshot();
+        let tracked = tracked(snapshot, &self.thresholds);
+        let (low, high) = match self.deviation {
+            false => self.fixed_levels(snapshot),
+            true => self.levels_around_average(turn.view(), turn.nodes()),
+        };
+        let Classified { under, mut over } = classify(turn.view(), turn.nodes(), &low, &high);
+        if let Some(why) = self.why_nothing(turn.nodes().len(), under.len(), over.len()) {
+            turn.note(why);
+            return;
+        }
+        over.sort_by_cached_key(|&node| {
+            let weight = weight(turn.view().requested(node), &tracked);
+            (Reverse(weight), &snapshot.node(node).name)
+        });
+        let headroom = headroom(turn.view(), &under, &high, &tracked);
+        if let Some(Tracked { name, .. }) = exhausted(&headroom, &tracked) {
+            let count = under.len();
+            turn.note(format!("nothing moves: the {count} under-utilized nodes have no {name} left"));
+            return;
+        }
+        let excess = |view: &View<'_>, node: NodeId| excess(view, node, &high, &tracked);
+        let namespaces = self.namespaces.bind(snapshot);
+        let mut relief = Relief::new(snapshot, &under, headroom, namespaces, self.per_node, &excess);
+        for node in over {
+            relief.relieve(turn, node);
+        }
+        if let Some(Tracked { name, .. }) = exhausted(relief.headroom(), &tracked) {
+            turn.note(format!("stopped when the under-utilized nodes had no {name} left"));
+        }
+    }
+}
+
+impl LowNodeUtilization {
+    fn fixed_levels(&self, snapshot: &Snapshot) -> (Levels, Levels) {
+        let levels = |thresholds: &Thresholds| {
+            let pairs = thresholds.iter();
+            pairs.map(|(name, level)| (snapshot.resource(name), level.get())).collect()
+        };
+        (levels(&self.thresholds), levels(&self.targets))
+    }
+
+    /// The average over the nodes that have the resource, minus and plus the thresholds.
+    fn levels_around_average(&self, view: &View<'_>, nodes: &[NodeId]) -> (Levels, Levels) {
+        let snapshot = view.snapshot();
+        let (mut low, mut high) = (Levels::new(), Levels::new());
+        for (name, below) in &self.thresholds {
+            let resource = snapshot.resource(name);
+            let uses = nodes.iter().filter_map(|&id| {
+                let capacity = snapshot.node(id).measured_capacity();
+                percent(view.requested(id), capacity, resource)
+            });
+            let (sum, count) = uses.fold((0.0, 0_u32), |(sum, count), use_| (sum + use_, count + 1));
+            let Some(above) = self.targets.get(name).filter(|_| count > 0) else { continue };
+            let average = sum / f64::from(count);
+            low.push((resource, (average - below.get()).clamp(0.0, 100.0)));
+            high.push((resource, (average + above.get()).clamp(0.0, 100.0)));
+        }
+        (low, high)
+    }
+
+    /// The conditions under which nothing is done, in upstream's order.
+    fn why_nothing(&self, nodes: usize, under: usize, over: usize) -> Option<String> {
+        if under == 0 {
+            return Some(format!("nothing moves: none of {nodes} nodes is under-utilized"));
+        }
+        if i64::try_from(under).is_ok_and(|under| under <= self.number_of_nodes) {
+            return Some(format!(
+                "nothing moves: {under} nodes are under-utilized, and only more than \
+                 numberOfNodes ({}) count",
+                self.number_of_nodes
+            ));
+        }
+        if under == nodes {
+            return Some(format!("nothing moves: all {nodes} nodes are under-utilized"));
+        }
+        (over == 0).then(|| format!("nothing moves: none of {nodes} nodes is over-utilized"))
+    }
+}
+
+/// docs/spec/strategies.md sections 6.4 and 7.3, 3.
+fn classify(view: &View<'_>, nodes: &[NodeId], low: &Levels, high: &Levels) -> Classified {
+    let mut found = Classified::default();
+    for &id in nodes {
+        let node = view.snapshot().node(id);
+        let (used, capacity) = (view.requested(id), node.measured_capacity());
+        let use_of = |resource| percent(used, capacity, resource).unwrap_or(0.0);
+        if !node.unschedulable && low.iter().all(|&(r, level)| use_of(r) <= level) {
+            found.under.push(id);
+        } else if high.iter().any(|&(r, level)| use_of(r) > level) {
+            found.over.push(id);
+        }
+    }
+    found
+}
+
+/// By which resource a node is still over what it may use, if by any. All tracked resources count;
+/// those with a target are told first.
+fn excess(view: &View<'_>, id: NodeId, levels: &Levels, tracked: &[Tracked]) -> Option<Reason> {
+    let node = view.snapshot().node(id);
+    let (used, capacity) = (view.requested(id), node.measured_capacity());
+    let is_over = |r: ResourceId| used.get(r) > capped(capacity, levels, r);
+    let level_of = |r: ResourceId| levels.iter().find(|(of, _)| *of == r).map(|(_, level)| *level);
+    let over = tracked.iter().filter(|resource| is_over(resource.id));
+    let worst = over.max_by(|a, b| {
+        let rank = |t: &Tracked| {
+            let use_ = percent(used, capacity, t.id).unwrap_or(f64::INFINITY);
+            (level_of(t.id).is_some(), use_ - level_of(t.id).unwrap_or(100.0))
+        };
+        let ((a_target, a_excess), (b_target, b_excess)) = (rank(a), rank(b));
+        // The first by name among equals.
+        a_target.cmp(&b_target).then(a_excess.total_cmp(&b_excess)).then(b.name.cmp(&a.name))
+    })?;
+    let use_ = percent(used, capacity, worst.id);
+    let use_ = use_.map_or_else(|| "over".to_owned(), |use_| format!("{use_:.0}%"));
+    let (resource, node) = (&worst.name, &node.name);
+    let level = level_of(worst.id).unwrap_or(100.0);
+    let detail = format!("{resource} of {node} is requested to {use_}, target {level:.0}%");
+    Some(Reason::new(OVER_UTILIZED_NODE, detail))
+}

@@ -1,0 +1,188 @@
+//! Evicts pods that share a place with a pod they have anti-affinity to.
+//!
+//! Required anti-affinity keeps pods apart when they are placed. It does not help when labels
+//! change later, or when the other pod came with a scheduler that did not look.
+//!
+//! ```yaml
+//! apiVersion: descheduler/v1alpha2
+//! kind: DeschedulerPolicy
+//! profiles:
+//!   - name: apart
+//!     pluginConfig:
+//!       - name: RemovePodsViolatingInterPodAntiAffinity
+//!         args:
+//!           namespaces:
+//!             exclude: [kube-system]
+//!     plugins:
+//!       deschedule:
+//!         enabled: [RemovePodsViolatingInterPodAntiAffinity]
+//! ```
+//!
+//! Only the pod's own terms count: a pod without anti-affinity stays even if others want it away.
+//! Pods that are protected are still seen by others. `namespaces` and `labelSelector` choose both
+//! the pods that may go and those they are compared with. Of pods that conflict with each other
+//! the least important go first, and those that are left then need not go.
+
+use std::rc::Rc;
+
+use descheduler_cluster::labels::value_of;
+use descheduler_cluster::{GroupId, NodeId, PodId, Snapshot, Sym};
+use descheduler_engine::{Args, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+use descheduler_scheduler::View;
+use hashbrown::HashMap;
+
+use crate::anti_affinity::KeptAway;
+use crate::order::least_important_first;
+use crate::scope::{BoundScope, Scope};
+
+pub(crate) static DEF: StrategyDef = StrategyDef {
+    name: "RemovePodsViolatingInterPodAntiAffinity",
+    pass: Pass::Deschedule,
+    summary: "Evicts pods that share a place with a pod they have anti-affinity to.",
+    build,
+};
+
+/// A pod that one of its terms keeps away is in the same place.
+const CONFLICTING_POD: &str = "ConflictingPod";
+
+struct RemovePodsViolatingInterPodAntiAffinity {
+    scope: Scope,
+}
+
+fn build(args: &mut Args<'_>) -> Option<Box<dyn Strategy>> {
+    Some(Box::new(RemovePodsViolatingInterPodAntiAffinity { scope: Scope::read(args) }))
+}
+
+impl Strategy for RemovePodsViolatingInterPodAntiAffinity {
+    fn run(&self, turn: &mut Turn<'_, '_>) {
+        let snapshot = turn.snapshot();
+        let scope = self.scope.bind(snapshot);
+        let mut conflicts = Conflicts::new(snapshot, scope, turn.nodes());
+        for &node in turn.nodes() {
+            let pods = turn.view().active_pods_on(node);
+            let mut pods: Vec<PodId> = pods
+                .filter(|&pod| !snapshot.pod(pod).spec.anti_affinity.is_empty())
+                .filter(|&pod| conflicts.scope.admits(pod))
+                .collect();
+            pods.sort_by(|&a, &b| least_important_first(snapshot, a, b));
+            for pod in pods {
+                if let Some(detail) = conflicts.of(turn.view(), pod, node) {
+                    let reason = Reason::new(CONFLICTING_POD, detail);
+                    let _ = turn.propose(Proposal { pod, reason });
+                }
+            }
+        }
+    }
+}
+
+/// Finds whom a pod conflicts with.
+struct Conflicts<'s> {
+    snapshot: &'s Snapshot,
+    scope: BoundScope<'s>,
+    /// By node slot: whether it is worked on.
+    nodes: Vec<bool>,
+    kept_away: KeptAway<'s>,
+    /// For each set of pods that a term keeps away, and each label of nodes, who is where.
+    places: HashMap<(*const [GroupId], Sym), Places>,
+}
+
+/// Pods by the place they are in, in order.
+type Places = HashMap<Place, Vec<PodId>>;
+
+/// Where two pods meet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    /// Nodes whose label has this value.
+    Domain(Sym),
+    /// A node without the label. Upstream takes it for a place of its own
+    /// (docs/spec/strategies.md section 9.3).
+    Node(NodeId),
+}
+
+impl Place {
+    fn of(snapshot: &Snapshot, node: NodeId, key: Sym) -> Self {
+        match value_of(&snapshot.node(node).labels, key) {
+            Some(value) => Self::Domain(value),
+            None => Self::Node(node),
+        }
+    }
+}
+
+impl<'s> Conflicts<'s> {
+    fn new(snapshot: &'s Snapshot, scope: BoundScope<'s>, worked_on: &[NodeId]) -> Self {
+        let mut nodes = vec![false; snapshot.node_slots()];
+        for node in worked_on {
+            nodes[node.index()] = true;
+        }
+        let kept_away = KeptAway::new(snapshot);
+        Self { snapshot, scope, nodes, kept_away, places: HashMap::new() }
+    }
+
+    /// The first conflict of a pod, in words.
+    fn of(&mut self, view: &View<'s>, id: PodId, node: NodeId) -> Option<String> {
+        let snapshot = self.snapshot;
+        let pod = snapshot.pod(id);
+        pod.spec.anti_affinity.iter().find_map(|term| {
+            let key = term.topology_key;
+            let groups = self.kept_away.of(term, pod.namespace);
+            let place = Place::of(snapshot, node, key);
+            let there = self.places(&groups, key).get_mut(&place)?;
+            // What is planned to go stays gone, so it need not be passed over again.
+            let gone = there.iter().take_while(|&&other| view.is_gone(other)).count();
+            there.drain(..gone);
+            // Upstream compares names alone, so a pod of the same name in another namespace is
+            // taken for the pod itself.
+            let other = there.iter().find(|&&other| {
+                snapshot.pod(other).name != pod.name && !view.is_gone(other)
+            })?;
+            let other = *other;
+            Some(self.describe(other, node, place, key))
+        })
+    }
+
+    /// Who of `groups` is where, worked out once. The sets live as long as `kept_away` does, so
+    /// their address tells them apart.
+    fn places(&mut self, groups: &Rc<[GroupId]>, key: Sym) -> &mut Places {
+        let Self { snapshot, scope, nodes, places, .. } = self;
+        places.entry((Rc::as_ptr(groups), key)).or_insert_with(|| {
+            let mut found = Places::new();
+            let mut pods: Vec<PodId> = groups
+                .iter()
+                .flat_map(|&group| &snapshot.group(group).pods)
+                .copied()
+                .filter(|&pod| snapshot.pod(pod).is_active() && scope.admits(pod))
+                .collect();
+            let by_name = |&pod: &PodId| {
+                let pod = snapshot.pod(pod);
+                (snapshot.text(pod.namespace), &*pod.name)
+            };
+            pods.sort_by(|a, b| by_name(a).cmp(&by_name(b)));
+            for pod in pods {
+                let node = snapshot.pod(pod).node.filter(|node| nodes[node.index()]);
+                if let Some(node) = node {
+                    found.entry(Place::of(snapshot, node, key)).or_default().push(pod);
+                }
+            }
+            found
+        })
+    }
+
+    fn describe(&self, other: PodId, node: NodeId, place: Place, key: Sym) -> String {
+        let snapshot = self.snapshot;
+        let name = snapshot.pod_name(other);
+        match snapshot.pod(other).node.filter(|&there| there != node) {
+            None => format!("anti-affinity to {name} on the same node"),
+            Some(there) => {
+                let value = match place {
+                    Place::Domain(value) => snapshot.text(value),
+                    Place::Node(_) => "",
+                };
+                let there = &snapshot.node(there).name;
+                format!(
+                    "anti-affinity to {name} on {there} ({}={value})",
+                    snapshot.text(key)
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Evicts pods whose node affinity speaks against the node they are on.
+//!
+//! Node affinity decides where a pod is placed; when labels of nodes change later, the pod stays.
+//! With `requiredDuringSchedulingIgnoredDuringExecution` pods go that could not be placed on their
+//! node today. With `preferredDuringSchedulingIgnoredDuringExecution` pods go for which some other
+//! node weighs more.
+//!
+//! ```yaml
+//! apiVersion: descheduler/v1alpha2
+//! kind: DeschedulerPolicy
+//! profiles:
+//!   - name: affinity
+//!     pluginConfig:
+//!       - name: RemovePodsViolatingNodeAffinity
+//!         args:
+//!           nodeAffinityType: [requiredDuringSchedulingIgnoredDuringExecution]
+//!     plugins:
+//!       deschedule:
+//!         enabled: [RemovePodsViolatingNodeAffinity]
+//! ```
+//!
+//! A pod goes only if some node fits it: one that is not cordoned, that its affinity selects, whose
+//! taints it tolerates and that has room. In the preferred case its own node may be that node, so
+//! a pod may come back; `nodeFit` of DefaultEvictor asks for another one. Pods that have only a
+//! `nodeSelector` are left alone.
+
+use descheduler_cluster::affinity::NodeMatch;
+use descheduler_cluster::{NodeId, PodId, PodSpec, PreferredTerm, Snapshot};
+use descheduler_engine::{Args, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+use hashbrown::HashMap;
+
+use crate::scope::{BoundScope, Scope};
+use crate::upstream_fit::UpstreamFit;
+
+pub(crate) static DEF: StrategyDef = StrategyDef {
+    name: "RemovePodsViolatingNodeAffinity",
+    pass: Pass::Deschedule,
+    summary: "Evicts pods whose node affinity speaks against their node.",
+    build,
+};
+
+/// The required affinity does not select the node.
+const NODE_NOT_SELECTED: &str = "NodeNotSelected";
+/// Another node is preferred.
+const NODE_LESS_PREFERRED: &str = "NodeLessPreferred";
+/// A violator that has no node to go to.
+const NO_NODE_FITS: &str = "NoNodeFits";
+
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+
+struct RemovePodsViolatingNodeAffinity {
+    scope: Scope,
+    kinds: Vec<Kind>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Required,
+    Preferred,
+}
+
+fn build(args: &mut Args<'_>) -> Option<Box<dyn Strategy>> {
+    let scope = Scope::read(args);
+    let doc = "Which affinity counts: `requiredDuringSchedulingIgnoredDuringExecution`, \
+               `preferredDuringSchedulingIgnoredDuringExecution` or both.";
+    let names: Vec<String> = args.arg("nodeAffinityType", doc).required().list();
+    let mut kinds = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        match name.as_str() {
+            REQUIRED => kinds.push(Kind::Required),
+            PREFERRED => kinds.push(Kind::Preferred),
+            // Upstream skips what it does not know, so it is no error here.
+            _ => {
+                let message = format!("`nodeAffinityType[{at}]`: `{name}` is unknown and ignored");
+                let place = args.at("nodeAffinityType").item(at);
+                let help = descheduler_engine::did_you_mean(name, [REQUIRED, PREFERRED])
+                    .unwrap_or_else(|| format!("known: `{REQUIRED}`, `{PREFERRED}`"));
+                args.warning(place, "unknown-node-affinity-type", message).help(help);
+            }
+        }
+    }
+    Some(Box::new(RemovePodsViolatingNodeAffinity { scope, kinds }))
+}
+
+impl Strategy for RemovePodsViolatingNodeAffinity {
+    fn run(&self, turn: &mut Turn<'_, '_>) {
+        let snapshot = turn.snapshot();
+        let scope = self.scope.bind(snapshot);
+        let fit = UpstreamFit::new(snapshot, turn.nodes());
+        let mut best = Best::new(snapshot, turn.nodes());
+        for kind in &self.kinds {
+            for &node in turn.nodes() {
+                for (pod, reason) in violators(turn, &scope, &mut best, *kind, node) {
+                    move_if_it_fits(turn, &fit, pod, reason);
+                }
+            }
+        }
+    }
+}
+
+/// The pods of a node that the affinity speaks against, each with why.
+fn violators<'t, 's: 't>(
+    turn: &Turn<'t, 's>,
+    scope: &BoundScope<'_>,
+    best: &mut Best<'t>,
+    kind: Kind,
+    node: NodeId,
+) -> Vec<(PodId, Reason)> {
+    let snapshot = turn.snapshot();
+    let pods = turn.view().active_pods_on(node).filter(|&pod| scope.admits(pod));
+    let why = |pod: PodId| {
+        let spec = &*snapshot.pod(pod).spec;
+        match kind {
+            Kind::Required => {
+                let violated = spec.required_nodes.is_some()
+                    && snapshot.node_matches(spec, node) != NodeMatch::Yes;
+                let detail = "its required node affinity does not select the node";
+                violated.then(|| Reason::new(NODE_NOT_SELECTED, detail))
+            }
+            Kind::Preferred if spec.preferred_nodes.is_empty() => None,
+            Kind::Preferred => {
+                let here = snapshot.node_preference(spec, node);
+                let (there, which) = best.of(spec);
+                let detail = || {
+                    let which = &snapshot.node(which?).name;
+                    Some(format!("preferred with weight {here} here, {there} on {which}"))
+                };
+                (there > here)
+                    .then(|| Reason::new(NODE_LESS_PREFERRED, detail().unwrap_or_default()))
+            }
+        }
+    };
+    let mut why = why;
+    pods.filter_map(|pod| Some((pod, why(pod)?))).collect()
+}
+
+/// Proposes a violator that some node fits. What protects it is told first.
+fn move_if_it_fits<'s>(turn: &mut Turn<'_, 's>, fit: &UpstreamFit<'s>, pod: PodId, reason: Reason) {
+    if turn.evictable(pod).is_ok()
+        && let Err(why) = fit.anywhere(turn.view(), pod)
+    {
+        turn.keep(pod, Reason::new(NO_NODE_FITS, &*why));
+        return;
+    }
+    let _ = turn.propose(Proposal { pod, reason });
+}
+
+/// The best weight that preferred affinity gives to any node and the first node that has it, for
+/// each list of preferences; at least 0 (docs/spec/strategies.md section 3.6).
+struct Best<'s> {
+    snapshot: &'s Snapshot,
+    nodes: &'s [NodeId],
+    known: HashMap<&'s [PreferredTerm], (i32, Option<NodeId>)>,
+}
+
+impl<'s> Best<'s> {
+    fn new(snapshot: &'s Snapshot, nodes: &'s [NodeId]) -> Self {
+        Self { snapshot, nodes, known: HashMap::new() }
+    }
+
+    fn of(&mut self, spec: &'s PodSpec) -> (i32, Option<NodeId>) {
+        let Self { snapshot, nodes, known } = self;
+        *known.entry(&*spec.preferred_nodes).or_insert_with(|| {
+            nodes.iter().fold((0, None), |(best, which), &node| {
+                let weight = snapshot.node_preference(spec, node);
+                if weight > best { (weight, Some(node)) } else { (best, which) }
+            })
+        })
+    }
+}

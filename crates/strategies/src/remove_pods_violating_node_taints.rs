@@ -1,0 +1,109 @@
+//! Evicts pods that do not tolerate a taint of their node.
+//!
+//! A taint keeps new pods away; those that were there before it stay. Use this to clear nodes
+//! after they were tainted: for maintenance, or because they now belong to somebody.
+//!
+//! ```yaml
+//! apiVersion: descheduler/v1alpha2
+//! kind: DeschedulerPolicy
+//! profiles:
+//!   - name: taints
+//!     pluginConfig:
+//!       - name: RemovePodsViolatingNodeTaints
+//!         args:
+//!           excludedTaints: [node.kubernetes.io/unschedulable]
+//!     plugins:
+//!       deschedule:
+//!         enabled: [RemovePodsViolatingNodeTaints]
+//! ```
+//!
+//! Taints with the effect `NoSchedule` count, and those with `PreferNoSchedule` when
+//! `includePreferNoSchedule` says so; pods that violate `NoExecute` are evicted by Kubernetes
+//! itself. A cordoned node carries the taint `node.kubernetes.io/unschedulable:NoSchedule`, so its
+//! pods are violators unless that taint is excluded.
+
+use descheduler_cluster::taints::tolerated;
+use descheduler_cluster::{Effect, Snapshot, Taint};
+use descheduler_engine::{Args, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+
+use crate::scope::Scope;
+
+pub(crate) static DEF: StrategyDef = StrategyDef {
+    name: "RemovePodsViolatingNodeTaints",
+    pass: Pass::Deschedule,
+    summary: "Evicts pods that do not tolerate a taint of their node.",
+    build,
+};
+
+/// A taint of the node is not tolerated.
+const TAINT_NOT_TOLERATED: &str = "TaintNotTolerated";
+
+struct RemovePodsViolatingNodeTaints {
+    scope: Scope,
+    prefer_no_schedule: bool,
+    excluded: Vec<String>,
+    /// Empty: all that are not excluded.
+    included: Vec<String>,
+}
+
+fn build(args: &mut Args<'_>) -> Option<Box<dyn Strategy>> {
+    let strategy = RemovePodsViolatingNodeTaints {
+        scope: Scope::read(args),
+        prefer_no_schedule: args
+            .flag("includePreferNoSchedule", "Taints with the effect `PreferNoSchedule` count too."),
+        excluded: args.list("excludedTaints", "Taints that do not count: `key` or `key=value`."),
+        included: args.list("includedTaints", "Only these taints count: `key` or `key=value`."),
+    };
+    if !strategy.excluded.is_empty() && !strategy.included.is_empty() {
+        args.error_at(
+            "includedTaints",
+            "included-and-excluded-taints",
+            "only one of `excludedTaints` and `includedTaints` can be given",
+        );
+    }
+    Some(Box::new(strategy))
+}
+
+impl Strategy for RemovePodsViolatingNodeTaints {
+    fn run(&self, turn: &mut Turn<'_, '_>) {
+        let snapshot = turn.snapshot();
+        let scope = self.scope.bind(snapshot);
+        for &node in turn.nodes() {
+            let taints = snapshot.node(node).taints.iter();
+            let taints: Vec<&Taint> = taints.filter(|taint| self.counts(snapshot, taint)).collect();
+            if taints.is_empty() {
+                continue;
+            }
+            let pods: Vec<_> =
+                turn.view().active_pods_on(node).filter(|&pod| scope.admits(pod)).collect();
+            for pod in pods {
+                let tolerations = &snapshot.pod(pod).spec.tolerations;
+                let strings = snapshot.strings();
+                let mut violated = taints.iter().filter(|t| !tolerated(tolerations, t, strings));
+                if let Some(taint) = violated.next() {
+                    let detail =
+                        format!("does not tolerate {} of the node", taint.display(strings));
+                    let reason = Reason::new(TAINT_NOT_TOLERATED, detail);
+                    let _ = turn.propose(Proposal { pod, reason });
+                }
+            }
+        }
+    }
+}
+
+impl RemovePodsViolatingNodeTaints {
+    /// docs/spec/strategies.md section 11.2.
+    fn counts(&self, snapshot: &Snapshot, taint: &Taint) -> bool {
+        let effect = match taint.effect {
+            Effect::NoSchedule => true,
+            Effect::PreferNoSchedule => self.prefer_no_schedule,
+            Effect::NoExecute => false,
+        };
+        let (key, value) = (snapshot.text(taint.key), snapshot.text(taint.value));
+        let pair = format!("{key}={value}");
+        let listed = |list: &[String]| {
+            list.iter().any(|entry| *entry == key || (!value.is_empty() && *entry == pair))
+        };
+        effect && !listed(&self.excluded) && (self.included.is_empty() || listed(&self.included))
+    }
+}

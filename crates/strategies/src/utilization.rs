@@ -1,0 +1,216 @@
+//! How full nodes are, and moving pods from full ones to others (docs/spec/strategies.md section 6).
+
+use std::collections::BTreeMap;
+
+use descheduler_cluster::taints::tolerated;
+use descheduler_cluster::{NodeId, PodId, ResourceId, Resources, Snapshot, Taint};
+use descheduler_engine::{Args, Percent, Proposal, Reason, Turn, Verdict};
+use descheduler_scheduler::View;
+
+use crate::order::least_important_first;
+use crate::scope::BoundNamespaces;
+
+/// Percentages of capacity by resource name.
+pub(crate) type Thresholds = BTreeMap<String, Percent>;
+
+/// Every taint of every under-used node keeps the pod away.
+const NO_DESTINATION_TOLERATED: &str = "NoDestinationTolerated";
+
+/// Resources that are looked at whether there is a threshold for them or not.
+const ALWAYS_TRACKED: [&str; 3] = ["cpu", "memory", "pods"];
+
+/// Reads a mapping of percentages that has to be there.
+pub(crate) fn read_thresholds(
+    args: &mut Args<'_>,
+    name: &'static str,
+    doc: &'static str,
+) -> Thresholds {
+    args.arg(name, doc).required().map()
+}
+
+/// Two mappings must be about the same resources.
+pub(crate) fn require_same_resources(args: &mut Args<'_>, low: &Thresholds, high: &Thresholds) {
+    let pairs = [
+        ("thresholds", low, "targetThresholds", high),
+        ("targetThresholds", high, "thresholds", low),
+    ];
+    for (here, mine, there, other) in pairs {
+        // What is missing altogether is an error already.
+        for resource in mine.keys().filter(|r| !other.is_empty() && !other.contains_key(*r)) {
+            if args.at(there).key(resource).span() != args.at(there).span() {
+                continue;
+            }
+            let message = format!("`{resource}` stands in `{here}` but not in `{there}`");
+            let place = args.at(here).key(resource);
+            let help = "both must name the same resources".to_owned();
+            args.error(place, "different-resources", message).help(help);
+        }
+    }
+}
+
+/// One resource that is looked at.
+pub(crate) struct Tracked {
+    /// Its name, as thresholds spell it.
+    pub(crate) name: String,
+    /// Its id in the snapshot, possibly `UNKNOWN`.
+    pub(crate) id: ResourceId,
+}
+
+/// The resources with thresholds and those that are always looked at, by name.
+pub(crate) fn tracked(snapshot: &Snapshot, thresholds: &Thresholds) -> Vec<Tracked> {
+    let names = thresholds.keys().map(String::as_str).chain(ALWAYS_TRACKED);
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().map(|n| Tracked { name: n.to_owned(), id: snapshot.resource(n) }).collect()
+}
+
+/// What is used of a node's capacity, in percent; `None` if the node does not have the resource
+/// (docs/spec/strategies.md section 6.3).
+pub(crate) fn percent(used: &Resources, capacity: &Resources, resource: ResourceId) -> Option<f64> {
+    match capacity.find(resource)? {
+        0 => Some(0.0),
+        capacity => Some(used.get(resource) as f64 / capacity as f64 * 100.0),
+    }
+}
+
+/// The levels that hold for nodes: of each resource with a threshold its percentage.
+pub(crate) type Levels = Vec<(ResourceId, f64)>;
+
+/// How much of a resource a node may use: the level's share of its capacity, all of it without a
+/// level, nothing where it has none (docs/spec/strategies.md section 6.5).
+pub(crate) fn capped(capacity: &Resources, levels: &Levels, resource: ResourceId) -> i64 {
+    let Some(capacity) = capacity.find(resource) else { return 0 };
+    match levels.iter().find(|(of, _)| *of == resource) {
+        // Truncated like upstream's conversion.
+        Some((_, level)) => (level * 0.01 * capacity as f64) as i64,
+        None => capacity,
+    }
+}
+
+/// The sum of what is used of all tracked resources, in their base units: what nodes are sorted by
+/// (docs/spec/strategies.md section 6.7).
+pub(crate) fn weight(used: &Resources, tracked: &[Tracked]) -> i64 {
+    tracked.iter().fold(0, |sum, resource| sum.saturating_add(used.get(resource.id)))
+}
+
+/// Moves pods away from nodes until there is no reason or no room left.
+pub(crate) struct Relief<'p> {
+    /// The taints of each place where pods can go, each list once.
+    taints: Vec<&'p [Taint]>,
+    headroom: Vec<(ResourceId, i64)>,
+    namespaces: BoundNamespaces,
+    per_node: Option<u64>,
+    excess: &'p Excess<'p>,
+}
+
+/// Why a node still has too much, if it has.
+pub(crate) type Excess<'p> = dyn Fn(&View<'_>, NodeId) -> Option<Reason> + 'p;
+
+impl<'p> Relief<'p> {
+    /// Pods go to `destinations`, as long as these have `headroom` together; pods outside
+    /// `namespaces` are left alone, and at most `per_node` leave one node.
+    pub(crate) fn new(
+        snapshot: &'p Snapshot,
+        destinations: &[NodeId],
+        headroom: Vec<(ResourceId, i64)>,
+        namespaces: BoundNamespaces,
+        per_node: Option<u64>,
+        excess: &'p Excess<'p>,
+    ) -> Self {
+        let taints = destinations.iter().map(|&node| &*snapshot.node(node).taints);
+        let mut distinct: Vec<&[Taint]> = Vec::new();
+        for list in taints {
+            if !distinct.contains(&list) {
+                distinct.push(list);
+            }
+        }
+        Self { taints: distinct, headroom, namespaces, per_node, excess }
+    }
+
+    /// What the destinations have left.
+    pub(crate) fn headroom(&self) -> &[(ResourceId, i64)] {
+        &self.headroom
+    }
+
+    /// Takes the pods of one node, the least important first.
+    pub(crate) fn relieve(&mut self, turn: &mut Turn<'_, '_>, source: NodeId) {
+        let snapshot = turn.snapshot();
+        let mut pods: Vec<PodId> = turn.view().active_pods_on(source).collect();
+        pods.sort_by(|&a, &b| least_important_first(snapshot, a, b));
+        let mut moved = 0;
+        for id in pods {
+            let Some(reason) = self.goes_on(turn.view(), source) else { return };
+            if let Some(limit) = self.per_node.filter(|&limit| moved >= limit) {
+                let node = &snapshot.node(source).name;
+                turn.note(format!("{node}: evictionLimits.node ({limit}) is reached"));
+                return;
+            }
+            let pod = snapshot.pod(id);
+            if !self.namespaces.admit(pod.namespace) {
+                continue;
+            }
+            if turn.evictable(id).is_ok() && !self.is_tolerated_somewhere(snapshot, id) {
+                let detail = "it does not tolerate the taints of any node that has room";
+                turn.keep(id, Reason::new(NO_DESTINATION_TOLERATED, detail));
+                continue;
+            }
+            if turn.propose(Proposal { pod: id, reason }) == Verdict::Planned {
+                moved += 1;
+                for (resource, left) in &mut self.headroom {
+                    let taken = match *resource {
+                        ResourceId::PODS => 1,
+                        resource => pod.requests.get(resource),
+                    };
+                    *left = left.saturating_sub(taken);
+                }
+            }
+        }
+    }
+
+    /// Why the next pod should go, if one should.
+    fn goes_on(&self, view: &View<'_>, source: NodeId) -> Option<Reason> {
+        if self.headroom.iter().any(|(_, left)| *left <= 0) {
+            return None;
+        }
+        (self.excess)(view, source)
+    }
+
+    /// Whether some destination has no taint that the pod does not tolerate, `PreferNoSchedule`
+    /// included (docs/spec/strategies.md section 3.7).
+    fn is_tolerated_somewhere(&self, snapshot: &Snapshot, id: PodId) -> bool {
+        let tolerations = &snapshot.pod(id).spec.tolerations;
+        let strings = snapshot.strings();
+        let tolerates = |taint: &Taint| tolerated(tolerations, taint, strings);
+        self.taints.iter().any(|taints| taints.iter().all(tolerates))
+    }
+}
+
+/// What the destinations have left of each tracked resource, under the levels that hold there
+/// (docs/spec/strategies.md section 6.6, 1).
+pub(crate) fn headroom(
+    view: &View<'_>,
+    destinations: &[NodeId],
+    levels: &Levels,
+    tracked: &[Tracked],
+) -> Vec<(ResourceId, i64)> {
+    let mut headroom: Vec<(ResourceId, i64)> = tracked.iter().map(|t| (t.id, 0)).collect();
+    for &node in destinations {
+        let capacity = view.snapshot().node(node).measured_capacity();
+        let used = view.requested(node);
+        for (resource, left) in &mut headroom {
+            let free = capped(capacity, levels, *resource).saturating_sub(used.get(*resource));
+            *left = left.saturating_add(free);
+        }
+    }
+    headroom
+}
+
+/// The first resource of which nothing is left.
+pub(crate) fn exhausted<'t>(
+    headroom: &[(ResourceId, i64)],
+    tracked: &'t [Tracked],
+) -> Option<&'t Tracked> {
+    let mut pairs = headroom.iter().zip(tracked);
+    pairs.find(|((_, left), _)| *left <= 0).map(|(_, resource)| resource)
+}
