@@ -1,0 +1,134 @@
+//! The command line, as types.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use descheduler_engine::Placement;
+use jiff::Timestamp;
+
+/// Finds pods that would be better off elsewhere, so that the scheduler can place them anew.
+#[derive(Debug, Parser)]
+#[command(
+    name = "descheduler",
+    version,
+    max_term_width = 100,
+    override_usage = "descheduler <COMMAND>",
+    after_help = "This version plans from files. Running against a live cluster is not there yet."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// Flags without a command run the service.
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) service: Vec<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Plan(PlanArgs),
+    /// Print the version
+    Version,
+    #[command(hide = true, disable_help_flag = true)]
+    Explain(Later),
+    #[command(hide = true, disable_help_flag = true)]
+    Simulate(Later),
+    #[command(hide = true, disable_help_flag = true)]
+    Place(Later),
+    #[command(hide = true, disable_help_flag = true)]
+    Report(Later),
+    #[command(hide = true, disable_help_flag = true)]
+    Validate(Later),
+    #[command(hide = true, disable_help_flag = true)]
+    Convert(Later),
+    #[command(hide = true, disable_help_flag = true)]
+    Capture(Later),
+    #[command(hide = true, disable_help_flag = true)]
+    Strategies(Later),
+    #[command(hide = true, disable_help_flag = true)]
+    Completion(Later),
+}
+
+/// Show what would be evicted and why, and what stays and why
+///
+/// Reads a policy and what is known of a cluster, and changes nothing. What a cluster file should
+/// hold: `kubectl get nodes,pods,namespaces,priorityclasses,pdb,pvc,pv,storageclasses,rs,rc,sts,
+/// deploy,jobs,ds,svc -A -o yaml`. Kinds that are missing are no error.
+///
+/// Exit codes: 0 done, 1 you can fix it, 2 environment or bug; 3 with `--check` when there is
+/// something to do.
+#[derive(Args, Debug)]
+pub(crate) struct PlanArgs {
+    /// The policy, descheduler/v1alpha2
+    #[arg(long, value_name = "FILE", alias = "policy-config-file")]
+    pub(crate) policy: PathBuf,
+
+    /// A file or folder with objects of the cluster in YAML or JSON, or - for standard input; may
+    /// be given several times
+    #[arg(long, value_name = "PATH", required_unless_present = "kubeconfig")]
+    pub(crate) cluster: Vec<PathBuf>,
+
+    /// The moment that ages are counted from [default: the newest timestamp in the cluster files]
+    #[arg(long, value_name = "RFC3339", value_parser = moment)]
+    pub(crate) now: Option<Timestamp>,
+
+    /// How much must be known about where a pod would land [default: what the policy says, else
+    /// off]
+    #[arg(long, value_name = "MODE", ignore_case = true, hide_possible_values = true)]
+    pub(crate) placement: Option<PlacementMode>,
+
+    /// How to print the plan
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) output: Format,
+
+    /// Exit with 3 when anything would be evicted
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    /// Say on standard error what it cost, as one line of JSON
+    #[arg(long)]
+    pub(crate) timings: bool,
+
+    #[arg(long, hide = true)]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    pub(crate) scheduler_config: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    pub(crate) scheduler_version: Option<String>,
+}
+
+/// What follows a command that is not built yet.
+#[derive(Args, Debug)]
+pub(crate) struct Later {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    _rest: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlacementMode {
+    Off,
+    Feasible,
+    Improving,
+}
+
+impl From<PlacementMode> for Placement {
+    fn from(mode: PlacementMode) -> Self {
+        match mode {
+            PlacementMode::Off => Self::Off,
+            PlacementMode::Feasible => Self::Feasible,
+            PlacementMode::Improving => Self::Improving,
+        }
+    }
+}
+
+fn moment(text: &str) -> Result<Timestamp, &'static str> {
+    text.parse().map_err(|_| "expected a moment with its offset, such as 2026-01-31T12:00:00Z")
+}

@@ -1,0 +1,78 @@
+//! One file a command, under the name that users type.
+
+pub(crate) mod plan;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use clap::Parser;
+use descheduler_engine::did_you_mean;
+
+use crate::cli::{Cli, Command};
+use crate::error::CliError;
+use crate::printer::Printer;
+
+/// Commands that there are.
+const COMMANDS: [&str; 3] = ["plan", "version", "help"];
+
+/// Runs what the arguments say; the first one is the name of the program.
+pub(crate) fn run(
+    arguments: impl IntoIterator<Item = OsString>,
+    printer: &mut Printer,
+) -> Result<ExitCode, CliError> {
+    let Cli { command, service } = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, printer),
+    };
+    let later = match command {
+        Some(Command::Plan(arguments)) => return plan::run(&arguments, printer),
+        Some(Command::Version) => {
+            let version = env!("CARGO_PKG_VERSION");
+            printer.data(|out| writeln!(out, "descheduler {version}"))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(Command::Explain(_)) => "explain",
+        Some(Command::Simulate(_)) => "simulate",
+        Some(Command::Place(_)) => "place",
+        Some(Command::Report(_)) => "report",
+        Some(Command::Validate(_)) => "validate",
+        Some(Command::Convert(_)) => "convert",
+        Some(Command::Capture(_)) => "capture",
+        Some(Command::Strategies(_)) => "strategies",
+        Some(Command::Completion(_)) => "completion",
+        None => return Err(no_service(&service)),
+    };
+    Err(CliError::user(anyhow!("`descheduler {later}` is not there yet; `plan` is")))
+}
+
+/// Without a command the program is the service; a word that is no flag was meant as a command.
+fn no_service(arguments: &[OsString]) -> CliError {
+    let word = arguments.first().map(|word| word.to_string_lossy());
+    match word.filter(|word| !word.starts_with('-')) {
+        Some(word) => {
+            let error = CliError::user(anyhow!("unknown command `{word}`"));
+            let hint = did_you_mean(&word, COMMANDS);
+            error.help(hint.unwrap_or_else(|| "`descheduler --help` lists the commands".into()))
+        }
+        None => CliError::user(anyhow!("running against a live cluster is not there yet"))
+            .help("`descheduler plan` makes a plan from files; see `descheduler --help`"),
+    }
+}
+
+/// What clap has to say: help goes to standard output, complaints to standard error.
+fn usage(error: &clap::Error, printer: &mut Printer) -> Result<ExitCode, CliError> {
+    let render = |coloured| match coloured {
+        true => error.render().ansi().to_string(),
+        false => error.render().to_string(),
+    };
+    if error.use_stderr() {
+        let text = render(printer.coloured_err());
+        printer.raw(&text);
+        // clap would say 2, which is for what the user cannot fix.
+        return Ok(ExitCode::from(1));
+    }
+    let text = render(printer.screen().coloured);
+    printer.data(|out| out.write_all(text.as_bytes()))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,156 @@
+//! `descheduler plan`: from files to a printed plan. Changes nothing.
+
+use std::fs;
+use std::mem;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow};
+use descheduler_cluster::{Anomaly, Ingest, Snapshot};
+use descheduler_engine::{History, Placement, Policy, Severity, audit, plan};
+use descheduler_policy::Style;
+use descheduler_strategies::REGISTRY;
+use jiff::Timestamp;
+
+use crate::cli::{Format, PlanArgs};
+use crate::error::CliError;
+use crate::input;
+use crate::output::{self, Note, Outcome, notes};
+use crate::printer::Printer;
+use crate::progress::Progress;
+use crate::timings::{Stopwatch, StrategyClock, Timings, peak_rss_kib};
+
+#[cfg(test)]
+mod tests;
+
+/// `--check` found something to do.
+const EXIT_WORK: u8 = 3;
+
+/// Makes the plan and prints it.
+pub(crate) fn run(arguments: &PlanArgs, printer: &mut Printer) -> Result<ExitCode, CliError> {
+    refuse_what_is_not_there(arguments)?;
+    let policy = read_policy(arguments, printer)?;
+    check_placement(arguments, &policy, printer)?;
+
+    let mut watch = Stopwatch::start();
+    let world = World::read(&arguments.cluster, arguments.now)?;
+    let read_ms = watch.lap_ms();
+    let mut clock = StrategyClock::default();
+    let plan = plan(&world.snapshot, &policy, &History::default(), &mut clock);
+    let plan_ms = watch.lap_ms();
+    let violations = audit(&plan, &world.snapshot, &policy);
+    let audit_ms = watch.lap_ms();
+    if !violations.is_empty() {
+        for violation in &violations {
+            printer.violation(violation);
+        }
+        return Err(CliError::bug(anyhow!("the plan is not sound, so it is not printed")));
+    }
+
+    let outcome = Outcome::new(&world, &policy, &plan);
+    let screen = printer.screen();
+    printer.data(|out| match arguments.output {
+        Format::Text => output::text::write(&outcome, screen, out),
+        Format::Json => output::json::write(&outcome, out),
+    })?;
+    let write_ms = watch.lap_ms();
+    if arguments.timings {
+        let strategies = clock.into_spent_ms();
+        let peak_rss_kib = peak_rss_kib();
+        let timings = Timings { read_ms, plan_ms, audit_ms, write_ms, strategies, peak_rss_kib };
+        let line = serde_json::to_string(&timings).map_err(CliError::bug)?;
+        printer.raw(&format!("{line}\n"));
+    }
+    let work = arguments.check && !plan.evictions.is_empty();
+    // The process ends here. Giving back a gigabyte piece by piece would be the slowest part of
+    // all, and the system does it at once.
+    mem::forget((world, plan));
+    Ok(if work { ExitCode::from(EXIT_WORK) } else { ExitCode::SUCCESS })
+}
+
+/// Flags of which we know what they will mean.
+fn refuse_what_is_not_there(arguments: &PlanArgs) -> Result<(), CliError> {
+    let PlanArgs { kubeconfig, scheduler_config, scheduler_version, .. } = arguments;
+    let flag = [
+        ("--kubeconfig", kubeconfig.is_some()),
+        ("--scheduler-config", scheduler_config.is_some()),
+        ("--scheduler-version", scheduler_version.is_some()),
+    ];
+    match flag.into_iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(CliError::user(anyhow!("`{flag}` is not there yet"))
+            .help("plans are made from files, given with `--cluster`")),
+        None => Ok(()),
+    }
+}
+
+/// Reads the policy and says everything that there is to say about it.
+fn read_policy(arguments: &PlanArgs, printer: &mut Printer) -> Result<Policy, CliError> {
+    let file = arguments.policy.display().to_string();
+    let bytes = fs::read(&arguments.policy)
+        .with_context(|| format!("cannot read `{file}`"))
+        .map_err(CliError::user)?;
+    let (policy, diagnostics) = descheduler_policy::load(&bytes, &file, &REGISTRY);
+    let style = if printer.coloured_err() { Style::Coloured } else { Style::Plain };
+    let rendered = descheduler_policy::render(&diagnostics, &bytes, style);
+    if !rendered.is_empty() {
+        printer.raw(&format!("{rendered}\n"));
+    }
+    policy.ok_or_else(|| {
+        let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+        let errors = output::layout::count(errors, "error");
+        CliError::user(anyhow!("`{file}` cannot be used: {errors}; nothing is planned"))
+    })
+}
+
+/// Only one way of judging moves is there yet. Nobody gets it without being told.
+fn check_placement(
+    arguments: &PlanArgs,
+    policy: &Policy,
+    printer: &mut Printer,
+) -> Result<(), CliError> {
+    let (asked, by) = match arguments.placement {
+        Some(mode) => (Some(mode.into()), "`--placement`"),
+        None => (policy.placement, "the policy's `placement`"),
+    };
+    let mode = match asked {
+        Some(Placement::Off) => return Ok(()),
+        Some(Placement::Feasible) => "feasible",
+        Some(Placement::Improving) => "improving",
+        None => {
+            printer.note(
+                "no `placement` is set, so this is planned with `off`: where pods would land is not \
+                 asked",
+            );
+            return Ok(());
+        }
+    };
+    Err(CliError::user(anyhow!("{by} asks for `{mode}`, which is not there yet"))
+        .help("`--placement off` plans without asking where the pods would land"))
+}
+
+/// What is known of a cluster.
+pub(crate) struct World {
+    /// The cluster.
+    pub(crate) snapshot: Snapshot,
+    /// What could not be read of it.
+    pub(crate) anomalies: Vec<Anomaly>,
+    /// What is worth saying about what was given.
+    pub(crate) notes: Vec<Note>,
+}
+
+impl World {
+    fn read(paths: &[PathBuf], now: Option<Timestamp>) -> Result<Self, CliError> {
+        let progress = Progress::start();
+        let ingest = input::read(paths, |done, total| progress.update(done, total))
+            .map_err(CliError::user)?;
+        Ok(Self::new(ingest, now))
+    }
+
+    fn new(ingest: Ingest, now: Option<Timestamp>) -> Self {
+        let skipped = notes::skipped(&ingest);
+        let (snapshot, anomalies) = ingest.finish(now);
+        let mut notes = notes::missing(&snapshot);
+        notes.extend(skipped);
+        Self { snapshot, anomalies, notes }
+    }
+}

@@ -1,0 +1,44 @@
+//! What is printed. Each format has types of its own: those of the engine may change, what programs
+//! read must not.
+
+pub(crate) mod json;
+pub(crate) mod layout;
+pub(crate) mod notes;
+pub(crate) mod text;
+
+use descheduler_cluster::{Anomaly, Snapshot};
+use descheduler_engine::{Plan, Policy};
+
+use crate::commands::plan::World;
+
+/// Everything that a format may tell.
+pub(crate) struct Outcome<'o> {
+    pub(crate) snapshot: &'o Snapshot,
+    pub(crate) policy: &'o Policy,
+    pub(crate) plan: &'o Plan,
+    pub(crate) anomalies: &'o [Anomaly],
+    pub(crate) notes: Vec<Note>,
+}
+
+/// Something worth saying, of a strategy or about the whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Note {
+    /// The profile, as an index into the policy, and the strategy.
+    pub(crate) strategy: Option<(usize, &'static str)>,
+    pub(crate) text: String,
+}
+
+impl<'o> Outcome<'o> {
+    /// A plan with all that there is to say about it.
+    pub(crate) fn new(world: &'o World, policy: &'o Policy, plan: &'o Plan) -> Self {
+        let World { snapshot, anomalies, notes } = world;
+        let mut notes = notes.clone();
+        notes.extend(notes::of_plan(snapshot, plan));
+        Self { snapshot, policy, plan, anomalies, notes }
+    }
+
+    /// The name of a profile.
+    pub(crate) fn profile(&self, index: usize) -> &str {
+        self.policy.profiles.get(index).map_or("", |profile| &profile.name)
+    }
+}

@@ -1,0 +1,155 @@
+//! `-o text`: for a person who wants to know what would happen, and then why.
+//!
+//! First the verdict in a sentence, then the strategies in numbers, then every move in the order of
+//! execution, then what stays, in groups, then what else is worth knowing.
+
+mod kept;
+mod moves;
+mod page;
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use descheduler_cluster::{Anomaly, Kind};
+use descheduler_engine::StrategyRun;
+
+use super::layout::{Ink, Screen, count, padded, width};
+use super::{Note, Outcome};
+use page::{Page, Span};
+
+/// So many notes and anomalies are shown; JSON has them all.
+const LINES_MAX: usize = 15;
+
+/// Writes the plan.
+pub(crate) fn write(outcome: &Outcome<'_>, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Page::new(out, screen);
+    verdict(outcome, &mut page)?;
+    overview(outcome, &mut page)?;
+    moves::write(outcome, &mut page)?;
+    kept::write(outcome, &mut page)?;
+    notes(outcome, &mut page)?;
+    anomalies(outcome.anomalies, &mut page)
+}
+
+fn verdict(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()> {
+    let Outcome { snapshot, plan, .. } = outcome;
+    let moves = &plan.evictions;
+    let text = if moves.is_empty() {
+        format!("nothing would move: {}", why_nothing(outcome))
+    } else {
+        let strategies: BTreeSet<_> = moves.iter().map(|eviction| eviction.strategy).collect();
+        let nodes: BTreeSet<_> = moves.iter().map(|eviction| eviction.node).collect();
+        format!(
+            "{} of {} would move: {}, {} relieved",
+            moves.len(),
+            count(snapshot.pods().len(), "pod"),
+            count(strategies.len(), "strategy"),
+            count(nodes.len(), "node"),
+        )
+    };
+    page.paragraph(0, &[], &text, Ink::Bold)?;
+    let cluster = format!(
+        "the cluster as of {}: {}, {}",
+        snapshot.taken_at(),
+        count(snapshot.nodes().len(), "node"),
+        count(snapshot.pods().len(), "pod"),
+    );
+    page.paragraph(0, &[], &cluster, Ink::Dim)
+}
+
+fn why_nothing(outcome: &Outcome<'_>) -> String {
+    let Outcome { snapshot, plan, .. } = outcome;
+    for (kind, what) in [(Kind::Node, "nodes"), (Kind::Pod, "pods")] {
+        if !snapshot.has(kind) {
+            return format!("the cluster files hold no {what}");
+        }
+    }
+    if let Some(note) = plan.report.notes.first() {
+        return note.strip_prefix(NOTHING).unwrap_or(note).to_owned();
+    }
+    let refused = plan.report.runs.iter().flat_map(|run| &run.refusals);
+    let refused: BTreeSet<_> = refused.map(|refused| refused.pod).collect();
+    match (refused.len(), plan.report.runs.len()) {
+        (_, 0) => "the policy enables no strategy".to_owned(),
+        (0, 1) => "the one strategy enabled finds no pod to move".to_owned(),
+        (0, runs) => format!("none of {} finds a pod to move", count(runs, "strategy")),
+        (1, _) => "the one pod that a strategy would move has to stay".to_owned(),
+        (pods, _) => format!("all {pods} pods that a strategy would move have to stay"),
+    }
+}
+
+/// How the engine's note begins that tells why there is no plan; the verdict says so already.
+const NOTHING: &str = "nothing is planned: ";
+
+/// What each strategy did, in numbers, where there are several.
+fn overview(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()> {
+    let runs = &outcome.plan.report.runs;
+    if runs.len() < 2 {
+        return Ok(());
+    }
+    let names: Vec<String> = runs.iter().map(|run| label(outcome, run)).collect();
+    let wide = names.iter().map(|name| width(name)).max().unwrap_or_default();
+    page.blank()?;
+    page.line(&[Span::new(Ink::Dim, format!("{}  moves   kept", padded("", wide)))])?;
+    for (run, name) in runs.iter().zip(&names) {
+        let StrategyRun { planned, refusals, .. } = run;
+        let ink = if *planned > 0 { Ink::Plain } else { Ink::Dim };
+        let line = format!("{}  {planned:>5}  {:>5}", padded(name, wide), refusals.len());
+        page.line(&[Span::new(ink, line)])?;
+    }
+    Ok(())
+}
+
+/// A strategy's name, with its profile where there are several.
+fn label(outcome: &Outcome<'_>, run: &StrategyRun) -> String {
+    strategy_label(outcome, run.profile, run.strategy)
+}
+
+fn strategy_label(outcome: &Outcome<'_>, profile: usize, strategy: &str) -> String {
+    match outcome.policy.profiles.len() {
+        0 | 1 => strategy.to_owned(),
+        _ => format!("{strategy} ({})", outcome.profile(profile)),
+    }
+}
+
+fn notes(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()> {
+    // The same text of several strategies is one note.
+    let mut texts: Vec<(&str, Vec<String>)> = Vec::new();
+    for Note { strategy, text } in &outcome.notes {
+        if text.starts_with(NOTHING) {
+            continue;
+        }
+        let who = strategy.map(|(profile, strategy)| strategy_label(outcome, profile, strategy));
+        match texts.iter_mut().find(|(known, _)| known == text) {
+            Some((_, all)) => all.extend(who),
+            None => texts.push((text, who.into_iter().collect())),
+        }
+    }
+    if texts.is_empty() {
+        return Ok(());
+    }
+    page.heading(&[Span::new(Ink::Bold, "Notes")])?;
+    for (text, who) in texts.iter().take(LINES_MAX) {
+        let text = match who.is_empty() {
+            true => (*text).to_owned(),
+            false => format!("{}: {text}", who.join(", ")),
+        };
+        page.paragraph(2, &[], &text, Ink::Plain)?;
+    }
+    page.more(2, texts.len().saturating_sub(LINES_MAX))
+}
+
+fn anomalies(anomalies: &[Anomaly], page: &mut Page<'_>) -> io::Result<()> {
+    if anomalies.is_empty() {
+        return Ok(());
+    }
+    let found = format!("  {}; the pods concerned stay", count(anomalies.len(), "fault"));
+    page.heading(&[
+        Span::new(Ink::Bold, "Faults in the cluster files"),
+        Span::new(Ink::Dim, found),
+    ])?;
+    for anomaly in anomalies.iter().take(LINES_MAX) {
+        page.paragraph(2, &[], &anomaly.to_string(), Ink::Plain)?;
+    }
+    page.more(2, anomalies.len().saturating_sub(LINES_MAX))
+}

@@ -1,0 +1,150 @@
+//! Every move, in the order of execution. Strategies take turns, so the moves of one stand together
+//! under its name.
+
+use std::io;
+
+use descheduler_engine::Eviction;
+
+use super::page::{Page, Span};
+use super::strategy_label;
+use crate::output::Outcome;
+use crate::output::layout::{Ink, clean, count, padded, width};
+
+/// Reasons get at least this many columns, or what the longest needs; with less they go to a line
+/// of their own.
+const REASON_MIN: usize = 36;
+
+/// In front of the moves of a strategy.
+const INDENT: usize = 2;
+
+const HEADING: &str = "Moves";
+
+/// Between columns.
+const GAP: usize = 2;
+
+pub(super) fn write(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()> {
+    let moves = &outcome.plan.evictions;
+    if moves.is_empty() {
+        return Ok(());
+    }
+    let columns = Columns::measure(outcome, page.columns());
+    match &columns {
+        Some(columns) => columns.heading(page)?,
+        None => page.heading(&[Span::new(Ink::Bold, HEADING)])?,
+    }
+    let turn = |a: &Eviction, b: &Eviction| (a.profile, a.strategy) == (b.profile, b.strategy);
+    for (at, turn) in moves.chunk_by(turn).enumerate() {
+        let Some(first) = turn.first() else { continue };
+        if at > 0 {
+            page.blank()?;
+        }
+        let name = strategy_label(outcome, first.profile, first.strategy);
+        let pods = format!("  {}", count(turn.len(), "pod"));
+        page.line(&[Span::new(Ink::Cyan, name), Span::new(Ink::Dim, pods)])?;
+        for eviction in turn {
+            let row = Row::new(outcome, eviction);
+            match &columns {
+                Some(columns) => row.write_in(columns, page)?,
+                None => row.write_stacked(page)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How wide the columns are.
+struct Columns {
+    pod: usize,
+    from: usize,
+    /// Nothing where no destination is known.
+    to: usize,
+}
+
+impl Columns {
+    /// As wide as what stands in them; none if that leaves too little for the reasons.
+    fn measure(outcome: &Outcome<'_>, screen: usize) -> Option<Self> {
+        let (mut columns, mut longest) = (Self { pod: HEADING.len(), from: 4, to: 0 }, 0);
+        for eviction in &outcome.plan.evictions {
+            let Row { pod, from, to, why } = Row::new(outcome, eviction);
+            columns.pod = columns.pod.max(width(&pod));
+            columns.from = columns.from.max(width(&from));
+            columns.to = columns.to.max(width(&to));
+            longest = longest.max(width(why));
+        }
+        let Self { pod, from, to } = columns;
+        let gaps = INDENT + if to > 0 { 3 * GAP } else { 2 * GAP };
+        (gaps + pod + from + to + longest.min(REASON_MIN) <= screen).then_some(columns)
+    }
+
+    /// The heading of the part is that of its columns.
+    fn heading(&self, page: &mut Page<'_>) -> io::Result<()> {
+        let Self { pod, from, to } = *self;
+        let mut names = padded("from", from + GAP);
+        if to > 0 {
+            names += &padded("to", to + GAP);
+        }
+        page.heading(&[
+            Span::new(Ink::Bold, padded(HEADING, INDENT + pod + GAP)),
+            Span::new(Ink::Dim, names + "why"),
+        ])
+    }
+
+    fn front(&self, pod: &str, from: &str, to: &str) -> Vec<(Ink, String)> {
+        let Self { pod: pod_wide, from: from_wide, to: to_wide } = *self;
+        let mut cells = vec![
+            (Ink::Plain, padded(pod, pod_wide + GAP)),
+            (Ink::Plain, padded(from, from_wide + GAP)),
+        ];
+        if to_wide > 0 {
+            cells.push((Ink::Green, padded(to, to_wide + GAP)));
+        }
+        cells
+    }
+}
+
+/// One move, as text.
+struct Row<'o> {
+    pod: String,
+    from: String,
+    to: String,
+    why: &'o str,
+}
+
+impl<'o> Row<'o> {
+    fn new(outcome: &'o Outcome<'_>, eviction: &'o Eviction) -> Self {
+        let Eviction { pod, node, profile: _, strategy: _, reason, destinations } = eviction;
+        let name = |node| clean(&outcome.snapshot.node(node).name).into_owned();
+        let to = match destinations[..] {
+            [] => String::new(),
+            [best] => name(best),
+            [best, ..] => format!("{} or {} more", name(best), destinations.len() - 1),
+        };
+        Self {
+            pod: clean(&outcome.snapshot.pod_name(*pod)).into_owned(),
+            from: name(*node),
+            to,
+            why: &reason.detail,
+        }
+    }
+
+    fn write_in(&self, columns: &Columns, page: &mut Page<'_>) -> io::Result<()> {
+        let Self { pod, from, to, why } = self;
+        let front = columns.front(pod, from, to).into_iter();
+        let front: Vec<Span> = front.map(|(ink, text)| Span::new(ink, text)).collect();
+        page.paragraph(INDENT, &front, why, Ink::Plain)
+    }
+
+    fn write_stacked(&self, page: &mut Page<'_>) -> io::Result<()> {
+        let Self { pod, from, to, why } = self;
+        let mut spans = vec![
+            Span::new(Ink::Plain, format!("{:INDENT$}{pod}", "")),
+            Span::new(Ink::Dim, " from "),
+            Span::new(Ink::Plain, from),
+        ];
+        if !to.is_empty() {
+            spans.extend([Span::new(Ink::Dim, " to "), Span::new(Ink::Green, to)]);
+        }
+        page.line(&spans)?;
+        page.paragraph(3 * INDENT, &[], why, Ink::Dim)
+    }
+}

@@ -1,0 +1,107 @@
+//! The two streams: data goes to standard output, everything else to standard error.
+//!
+//! Nothing else in this program writes to either. Colour is for terminals alone, and only where
+//! `NO_COLOR` does not ask for none; a reader that went away is no error.
+
+use std::env;
+use std::fmt;
+use std::io::{self, BufWriter, IsTerminal, Stderr, StdoutLock, Write};
+
+use anyhow::Context;
+use descheduler_engine::Violation;
+
+use crate::error::CliError;
+use crate::output::layout::{Ink, Screen, clean};
+
+/// What is not a terminal gets lines of this width: what is looked at later is looked at wide.
+const FILE_COLUMNS: usize = 120;
+
+/// More than this is harder to read, not easier.
+const COLUMNS_MAX: usize = 200;
+
+/// Less than this is no screen, whatever the terminal says.
+const COLUMNS_MIN: usize = 40;
+
+/// Writes to standard output and standard error.
+pub(crate) struct Printer {
+    out: BufWriter<StdoutLock<'static>>,
+    /// Not locked: a progress bar is drawn from a thread of its own.
+    err: Stderr,
+    screen: Screen,
+    coloured_err: bool,
+}
+
+impl Printer {
+    /// Looks at what the streams are.
+    pub(crate) fn new() -> Self {
+        let (out, err) = (io::stdout(), io::stderr());
+        let wanted = colour_is_wanted();
+        let columns = terminal_size::terminal_size_of(&out)
+            .map_or(FILE_COLUMNS, |(columns, _)| usize::from(columns.0));
+        let screen = Screen {
+            columns: columns.clamp(COLUMNS_MIN, COLUMNS_MAX),
+            coloured: wanted && out.is_terminal(),
+        };
+        let coloured_err = wanted && err.is_terminal();
+        let out = BufWriter::with_capacity(64 * 1024, out.lock());
+        Self { out, err, screen, coloured_err }
+    }
+
+    /// What standard output is like.
+    pub(crate) fn screen(&self) -> Screen {
+        self.screen
+    }
+
+    /// Whether standard error is coloured.
+    pub(crate) fn coloured_err(&self) -> bool {
+        self.coloured_err
+    }
+
+    /// Writes data. That nobody wants the rest of it is no error.
+    pub(crate) fn data(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), CliError> {
+        match write(&mut self.out).and_then(|()| self.out.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(error).context("cannot write to standard output").map_err(CliError::environment)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells why a command failed.
+    pub(crate) fn error(&mut self, error: &CliError) {
+        self.say("error", Ink::Red, &error);
+        if let Some(hint) = error.hint() {
+            self.say("help", Ink::Cyan, &hint);
+        }
+    }
+
+    /// Tells what is wrong with a plan.
+    pub(crate) fn violation(&mut self, violation: &Violation) {
+        self.say("violation", Ink::Red, violation);
+    }
+
+    /// Tells something that is good to know.
+    pub(crate) fn note(&mut self, text: impl fmt::Display) {
+        self.say("note", Ink::Green, &text);
+    }
+
+    /// Puts text on standard error as it is. Where that cannot be written, nobody can be told.
+    pub(crate) fn raw(&mut self, text: &str) {
+        let _ = self.err.write_all(text.as_bytes());
+    }
+
+    fn say(&mut self, label: &str, ink: Ink, text: &dyn fmt::Display) {
+        let label = ink.paint(label, self.coloured_err);
+        let text = clean(&text.to_string()).into_owned();
+        self.raw(&format!("{label}: {text}\n"));
+    }
+}
+
+/// <https://no-color.org>, and terminals that say that they know no colours.
+fn colour_is_wanted() -> bool {
+    let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !refused && env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
