@@ -1,11 +1,13 @@
-//! `cargo xtask codegen`: the pages of `docs/strategies/`, one for each strategy.
+//! `cargo xtask codegen`: the pages of `docs/strategies/`, one for each plugin.
 //!
-//! A strategy's manual page is the module doc comment of its file, so that the two cannot differ.
+//! The manual is the module doc comment of the strategy's file, and the table of arguments comes
+//! from the function that reads them, so that neither can differ from the program.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use descheduler_engine::{Args, ArgumentDoc, ArgumentType};
 
 use crate::report;
 use crate::tidy::registry;
@@ -60,34 +62,74 @@ fn differences(root: &Path) -> Result<BTreeMap<String, Option<String>>> {
 
 /// Every page by its path.
 fn pages(root: &Path) -> Result<BTreeMap<String, String>> {
-    let list = root.join(registry::LIST);
-    let Ok(text) = std::fs::read_to_string(&list) else { return Ok(BTreeMap::new()) };
     let mut pages = BTreeMap::new();
-    for module in registry::modules(&text) {
-        let source = registry::source(&module);
-        let text = std::fs::read_to_string(root.join(&source)).with_context(|| source.clone())?;
-        let page = page(&module, &text).with_context(|| format!("{source} has no `//!` lines"))?;
-        pages.insert(registry::page(&module), page);
+    for def in descheduler_strategies::ALL {
+        let source = registry::source(&registry::snake_case(def.name));
+        let page = Page { name: def.name, source, arguments: Args::describe(def.build) };
+        pages.insert(registry::page(def.name), page.text(root)?);
     }
+    let evictor = descheduler_strategies::REGISTRY.evictor;
+    let page = Page {
+        name: evictor.name,
+        source: registry::EVICTOR_SOURCE.to_owned(),
+        arguments: Args::describe(evictor.build),
+    };
+    pages.insert(registry::page(evictor.name), page.text(root)?);
     Ok(pages)
 }
 
-/// The page of one strategy, made from the text of its file.
-fn page(module: &str, source: &str) -> Option<String> {
-    let lines: Vec<&str> = source
+/// What a page is made from.
+struct Page {
+    name: &'static str,
+    /// The file whose module doc comment is the manual.
+    source: String,
+    arguments: Vec<ArgumentDoc>,
+}
+
+impl Page {
+    fn text(&self, root: &Path) -> Result<String> {
+        let Self { name, source, arguments } = self;
+        let code = std::fs::read_to_string(root.join(source)).with_context(|| source.clone())?;
+        let manual = manual(&code).with_context(|| format!("{source} has no `//!` lines"))?;
+        let mut text = format!(
+            "<!-- Made by `cargo xtask codegen` from {source}: edit that. -->\n\n# {name}\n\n\
+             {manual}\n\n## Arguments\n\n| argument | type | what it does |\n|---|---|---|\n"
+        );
+        rows(arguments, "", &mut text);
+        Ok(text)
+    }
+}
+
+/// The module doc comment of a file.
+fn manual(code: &str) -> Option<String> {
+    let lines: Vec<&str> = code
         .lines()
         .map_while(|line| line.strip_prefix("//!"))
         .map(|line| line.strip_prefix(' ').unwrap_or(line))
         .collect();
-    let body = lines.join("\n");
-    let body = body.trim();
-    let heading = format!("# {}", registry::public_name(module));
-    (!body.is_empty()).then(|| {
-        format!(
-            "<!-- Made by `cargo xtask codegen` from {}: edit that. -->\n\n{heading}\n\n{body}\n",
-            registry::source(module)
-        )
-    })
+    let manual = lines.join("\n").trim().to_owned();
+    (!manual.is_empty()).then_some(manual)
+}
+
+/// A row for each argument, those inside an object after it.
+fn rows(arguments: &[ArgumentDoc], prefix: &str, text: &mut String) {
+    for argument in arguments {
+        let ArgumentDoc { name, doc, kind, default, required, deprecated, children } = argument;
+        let mut what = (*doc).to_owned();
+        if *required {
+            what += " Required.";
+        }
+        if let Some(default) = default.as_deref().filter(|default| !default.is_empty()) {
+            what += &format!(" Default: `{default}`.");
+        }
+        if let Some(instead) = deprecated {
+            what += &format!(" Deprecated: {instead}.");
+        }
+        *text += &format!("| `{prefix}{name}` | {kind} | {what} |\n");
+        let many = matches!(kind, ArgumentType::List(_));
+        let inside = format!("{prefix}{name}{}.", if many { "[]" } else { "" });
+        rows(children, &inside, text);
+    }
 }
 
 #[cfg(test)]
@@ -95,16 +137,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_the_module_doc_comment() {
-        let source =
+    fn the_manual_is_the_module_doc_comment() {
+        let code =
             "//! Moves pods.\n//!\n//! ```yaml\n//!   a: 1\n//! ```\n\nuse x;\n//! not this\n";
-        let page = page("pod_life_time", source).expect("there is a comment");
-        let body = page.split_once("\n\n").expect("there is a first line").1;
-        assert_eq!(body, "# PodLifeTime\n\nMoves pods.\n\n```yaml\n  a: 1\n```\n");
+        assert_eq!(manual(code).as_deref(), Some("Moves pods.\n\n```yaml\n  a: 1\n```"));
+        assert_eq!(manual("use x;\n"), None);
     }
 
     #[test]
-    fn a_file_without_a_comment_has_no_page() {
-        assert_eq!(page("pod_life_time", "use x;\n"), None);
+    fn arguments_are_rows() {
+        let arguments = Args::describe(|args| {
+            args.objects("some", "Things.", |thing| {
+                thing.arg("size", "How large.").required().value::<u32>();
+                thing.arg("old", "Not new.").deprecated("use `new`").flag();
+            });
+        });
+        let mut text = String::new();
+        rows(&arguments, "", &mut text);
+        assert_eq!(
+            text,
+            "| `some` | list of object | Things. |\n\
+             | `some[].size` | whole number, not negative | How large. Required. |\n\
+             | `some[].old` | boolean | Not new. Default: `false`. Deprecated: use `new`. |\n"
+        );
     }
 }

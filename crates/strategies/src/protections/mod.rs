@@ -1,10 +1,35 @@
-//! Keeps pods that should not be evicted: what upstream's DefaultEvictor does, one concern a file.
+//! Keeps pods that should not be evicted, whichever strategy asks.
 //!
 //! Every profile has it, whether the policy names it or not. By default it keeps pods without an
 //! owner, pods of DaemonSets, pods with local storage, pods of critical priority, mirror and static
 //! pods, and pods that are being deleted already. The annotation
-//! `descheduler.alpha.kubernetes.io/evict` overrules that for a single pod; with the value `false`
-//! it keeps the pod instead.
+//! `descheduler.alpha.kubernetes.io/evict` overrules that for a single pod, except for mirror pods
+//! and those that are being deleted; with the value `false` it keeps the pod instead.
+//!
+//! ```yaml
+//! apiVersion: descheduler/v1alpha2
+//! kind: DeschedulerPolicy
+//! profiles:
+//!   - name: careful
+//!     pluginConfig:
+//!       - name: DefaultEvictor
+//!         args:
+//!           nodeFit: true
+//!           minReplicas: 2
+//!           priorityThreshold: {value: 10000}
+//!           podProtections:
+//!             defaultDisabled: [PodsWithLocalStorage]
+//!             extraEnabled: [PodsWithPVC]
+//!       - name: RemoveDuplicates
+//!     plugins:
+//!       balance:
+//!         enabled: [RemoveDuplicates]
+//! ```
+//!
+//! `minPodAge` counts from the start of the pod, not from its creation. Where `SystemCriticalPods`
+//! is disabled no priority protects, `priorityThreshold` included. `FailedBarePods`, despite its
+//! name, keeps every pod without an owner; where it is disabled the failed ones may go. `nodeFit`
+//! looks at all ready nodes that `nodeSelector` of these arguments selects.
 
 mod age;
 mod budgets;
@@ -51,13 +76,13 @@ impl Chosen {
 
 /// Reads all arguments (docs/spec/strategies.md sections 4.1 and 4.2).
 fn build(args: &mut Args<'_>) -> Option<Shield> {
+    let lists = args.object("podProtections", "Which protections hold.", Lists::read);
+    let Lists { disabled, enabled, protected_classes } = lists.unwrap_or_default();
     let switched: Vec<&'static str> = SWITCHES
         .iter()
         .filter(|(name, _, doc)| args.arg(name, doc).deprecated("use `podProtections`").flag())
         .map(|(_, protection, _)| *protection)
         .collect();
-    let lists = args.object("podProtections", "Which protections hold.", Lists::read);
-    let Lists { disabled, enabled, protected_classes } = lists.unwrap_or_default();
     let lists_used = !disabled.is_empty() || !enabled.is_empty();
     if lists_used && !switched.is_empty() {
         args.error_at(
