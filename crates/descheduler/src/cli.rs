@@ -49,15 +49,20 @@ pub(crate) enum Command {
     Completion(Later),
 }
 
-/// Show what would be evicted and why, and what stays and why
-///
-/// Reads a policy and what is known of a cluster, and changes nothing. What a cluster file should
-/// hold: `kubectl get nodes,pods,namespaces,priorityclasses,pdb,pvc,pv,storageclasses,rs,rc,sts,
-/// deploy,jobs,ds,svc -A -o yaml`. Kinds that are missing are no error.
-///
-/// Exit codes: 0 done, 1 you can fix it, 2 environment or bug; 3 with `--check` when there is
-/// something to do.
+/// What stands below the flags of `plan`.
+const PLAN_HELP: &str = "\
+A dump of a cluster, for --cluster; kinds that are missing are no error:
+  kubectl get -A -o yaml \\
+      nodes,pods,namespaces,priorityclasses,pdb,pvc,pv,storageclasses,rs,rc,sts,deploy,jobs,ds,svc
+
+Exit codes: 0 done, 1 you can fix it, 2 environment or bug; 3 with --check when there is work";
+
+/// Show what would be evicted and why, and what stays and why; changes nothing
 #[derive(Args, Debug)]
+#[command(
+    override_usage = "descheduler plan --policy <FILE> --cluster <PATH> [OPTIONS]",
+    after_help = PLAN_HELP
+)]
 pub(crate) struct PlanArgs {
     /// The policy, descheduler/v1alpha2
     #[arg(long, value_name = "FILE", alias = "policy-config-file")]
@@ -72,9 +77,8 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "RFC3339", value_parser = moment)]
     pub(crate) now: Option<Timestamp>,
 
-    /// How much must be known about where a pod would land [default: what the policy says, else
-    /// off]
-    #[arg(long, value_name = "MODE", ignore_case = true, hide_possible_values = true)]
+    /// What must be known about where a pod would land [default: what the policy says, else off]
+    #[arg(long, value_name = "MODE", ignore_case = true)]
     pub(crate) placement: Option<PlacementMode>,
 
     /// How to print the plan
@@ -106,9 +110,7 @@ pub(crate) struct Later {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people
     Text,
-    /// For programs
     Json,
 }
 

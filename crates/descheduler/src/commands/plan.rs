@@ -134,8 +134,8 @@ pub(crate) struct World {
     pub(crate) snapshot: Snapshot,
     /// What could not be read of it.
     pub(crate) anomalies: Vec<Anomaly>,
-    /// What is worth saying about what was given.
-    pub(crate) notes: Vec<Note>,
+    /// What was given besides what any rule looks at.
+    pub(crate) skipped: Option<Note>,
 }
 
 impl World {
@@ -149,8 +149,6 @@ impl World {
     fn new(ingest: Ingest, now: Option<Timestamp>) -> Self {
         let skipped = notes::skipped(&ingest);
         let (snapshot, anomalies) = ingest.finish(now);
-        let mut notes = notes::missing(&snapshot);
-        notes.extend(skipped);
-        Self { snapshot, anomalies, notes }
+        Self { snapshot, anomalies, skipped }
     }
 }

@@ -28,7 +28,7 @@ impl Ink {
     /// The text in this ink, or as it is.
     pub(crate) fn paint(self, text: &str, coloured: bool) -> Cow<'_, str> {
         let code = match self {
-            _ if !coloured => return Cow::Borrowed(text),
+            _ if !coloured || text.trim().is_empty() => return Cow::Borrowed(text),
             Self::Plain => return Cow::Borrowed(text),
             Self::Bold => "1",
             Self::Dim => "2",

@@ -31,9 +31,9 @@ pub(crate) struct Note {
 impl<'o> Outcome<'o> {
     /// A plan with all that there is to say about it.
     pub(crate) fn new(world: &'o World, policy: &'o Policy, plan: &'o Plan) -> Self {
-        let World { snapshot, anomalies, notes } = world;
-        let mut notes = notes.clone();
-        notes.extend(notes::of_plan(snapshot, plan));
+        let World { snapshot, anomalies, skipped } = world;
+        let mut notes = notes::of_plan(snapshot, plan);
+        notes.extend(skipped.clone());
         Self { snapshot, policy, plan, anomalies, notes }
     }
 

@@ -3,8 +3,13 @@
 
 use descheduler_cluster::{Ingest, Kind, Snapshot};
 use descheduler_engine::Plan;
+use jiff::Timestamp;
 
 use super::Note;
+use super::layout::count;
+
+/// How a note begins that tells why there is no plan at all. The engine's begins so, too.
+pub(crate) const NOTHING: &str = "nothing is planned: ";
 
 /// So many kinds of skipped objects are named.
 const KINDS_MAX: usize = 8;
@@ -23,31 +28,39 @@ pub(crate) fn skipped(ingest: &Ingest) -> Option<Note> {
     if more > 0 {
         named.push(format!("{more} more kinds"));
     }
-    let text =
-        format!("skipped {all} objects of kinds that no rule looks at: {}", named.join(", "));
+    let objects = count(usize::try_from(all).unwrap_or(usize::MAX), "object");
+    let text = format!("skipped {objects} of kinds that no rule looks at: {}", named.join(", "));
     (!named.is_empty()).then_some(Note { strategy: None, text })
 }
 
-/// Kinds without which nothing can be planned.
+/// Without these nothing can be planned, or not well.
 pub(crate) fn missing(snapshot: &Snapshot) -> Vec<Note> {
-    let missing = [(Kind::Node, "nodes"), (Kind::Pod, "pods")];
-    let missing = missing.into_iter().filter(|(kind, _)| !snapshot.has(*kind));
-    let note = |(_, what)| Note {
-        strategy: None,
-        text: format!("the cluster files hold no {what}, so there is nothing to plan"),
+    let kinds = [(Kind::Node, "no nodes"), (Kind::Pod, "no pods")];
+    let missing: Vec<&str> =
+        kinds.iter().filter(|(kind, _)| !snapshot.has(*kind)).map(|(_, what)| *what).collect();
+    let text = if !missing.is_empty() {
+        format!("{NOTHING}the cluster files hold {}", missing.join(" and "))
+    } else if snapshot.taken_at() == Timestamp::UNIX_EPOCH {
+        "no object bears a timestamp and `--now` is not given: ages are counted from 1970"
+            .to_owned()
+    } else {
+        return Vec::new();
     };
-    missing.map(note).collect()
+    vec![Note { strategy: None, text }]
 }
 
 /// What the plan itself has to say.
 pub(crate) fn of_plan(snapshot: &Snapshot, plan: &Plan) -> Vec<Note> {
-    let mut notes = Vec::new();
+    let mut notes = missing(snapshot);
     // Budgets only ever forbid, so it takes a move for their absence to matter.
     if !plan.evictions.is_empty() && !snapshot.has(Kind::PodDisruptionBudget) {
         let text = "the cluster files hold no PodDisruptionBudget: budgets are taken to be absent";
         notes.push(Note { strategy: None, text: text.to_owned() });
     }
-    notes.extend(plan.report.notes.iter().map(|text| Note { strategy: None, text: text.clone() }));
+    // Why there is no plan is said once.
+    let said = notes.iter().any(|note| note.text.starts_with(NOTHING));
+    let new = plan.report.notes.iter().filter(|text| !(said && text.starts_with(NOTHING)));
+    notes.extend(new.map(|text| Note { strategy: None, text: text.clone() }));
     for run in &plan.report.runs {
         let strategy = Some((run.profile, run.strategy));
         notes.extend(run.notes.iter().map(|text| Note { strategy, text: text.clone() }));

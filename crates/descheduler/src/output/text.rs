@@ -10,10 +10,11 @@ mod page;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use descheduler_cluster::{Anomaly, Kind};
+use descheduler_cluster::Anomaly;
 use descheduler_engine::StrategyRun;
 
 use super::layout::{Ink, Screen, count, padded, width};
+use super::notes::NOTHING;
 use super::{Note, Outcome};
 use page::{Page, Span};
 
@@ -58,14 +59,10 @@ fn verdict(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()> {
 }
 
 fn why_nothing(outcome: &Outcome<'_>) -> String {
-    let Outcome { snapshot, plan, .. } = outcome;
-    for (kind, what) in [(Kind::Node, "nodes"), (Kind::Pod, "pods")] {
-        if !snapshot.has(kind) {
-            return format!("the cluster files hold no {what}");
-        }
-    }
-    if let Some(note) = plan.report.notes.first() {
-        return note.strip_prefix(NOTHING).unwrap_or(note).to_owned();
+    let plan = outcome.plan;
+    let texts = outcome.notes.iter().map(|note| &note.text);
+    if let Some(why) = texts.filter_map(|text| text.strip_prefix(NOTHING)).next() {
+        return why.to_owned();
     }
     let refused = plan.report.runs.iter().flat_map(|run| &run.refusals);
     let refused: BTreeSet<_> = refused.map(|refused| refused.pod).collect();
@@ -77,9 +74,6 @@ fn why_nothing(outcome: &Outcome<'_>) -> String {
         (pods, _) => format!("all {pods} pods that a strategy would move have to stay"),
     }
 }
-
-/// How the engine's note begins that tells why there is no plan; the verdict says so already.
-const NOTHING: &str = "nothing is planned: ";
 
 /// What each strategy did, in numbers, where there are several.
 fn overview(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()> {
@@ -116,6 +110,7 @@ fn notes(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()> {
     // The same text of several strategies is one note.
     let mut texts: Vec<(&str, Vec<String>)> = Vec::new();
     for Note { strategy, text } in &outcome.notes {
+        // The verdict says so.
         if text.starts_with(NOTHING) {
             continue;
         }

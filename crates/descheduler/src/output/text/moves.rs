@@ -12,7 +12,7 @@ use crate::output::layout::{Ink, clean, count, padded, width};
 
 /// Reasons get at least this many columns, or what the longest needs; with less they go to a line
 /// of their own.
-const REASON_MIN: usize = 36;
+const REASON_MIN: usize = 32;
 
 /// In front of the moves of a strategy.
 const INDENT: usize = 2;
@@ -27,13 +27,15 @@ pub(super) fn write(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()
     if moves.is_empty() {
         return Ok(());
     }
-    let columns = Columns::measure(outcome, page.columns());
-    match &columns {
-        Some(columns) => columns.heading(page)?,
-        None => page.heading(&[Span::new(Ink::Bold, HEADING)])?,
+    let columns = Columns::measure(outcome, moves);
+    let turns: Vec<&[Eviction]> =
+        moves.chunk_by(|a, b| (a.profile, a.strategy) == (b.profile, b.strategy)).collect();
+    let screen = page.columns();
+    match turns.iter().any(|turn| columns.leave_room(turn, screen)) {
+        true => columns.heading(page)?,
+        false => page.heading(&[Span::new(Ink::Bold, HEADING)])?,
     }
-    let turn = |a: &Eviction, b: &Eviction| (a.profile, a.strategy) == (b.profile, b.strategy);
-    for (at, turn) in moves.chunk_by(turn).enumerate() {
+    for (at, turn) in turns.iter().enumerate() {
         let Some(first) = turn.first() else { continue };
         if at > 0 {
             page.blank()?;
@@ -41,18 +43,19 @@ pub(super) fn write(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()
         let name = strategy_label(outcome, first.profile, first.strategy);
         let pods = format!("  {}", count(turn.len(), "pod"));
         page.line(&[Span::new(Ink::Cyan, name), Span::new(Ink::Dim, pods)])?;
-        for eviction in turn {
+        let in_columns = columns.leave_room(turn, screen);
+        for eviction in *turn {
             let row = Row::new(outcome, eviction);
-            match &columns {
-                Some(columns) => row.write_in(columns, page)?,
-                None => row.write_stacked(page)?,
+            match in_columns {
+                true => row.write_in(&columns, page)?,
+                false => row.write_stacked(page)?,
             }
         }
     }
     Ok(())
 }
 
-/// How wide the columns are.
+/// How wide the columns are: as wide as what stands in them.
 struct Columns {
     pod: usize,
     from: usize,
@@ -61,19 +64,23 @@ struct Columns {
 }
 
 impl Columns {
-    /// As wide as what stands in them; none if that leaves too little for the reasons.
-    fn measure(outcome: &Outcome<'_>, screen: usize) -> Option<Self> {
-        let (mut columns, mut longest) = (Self { pod: HEADING.len(), from: 4, to: 0 }, 0);
-        for eviction in &outcome.plan.evictions {
-            let Row { pod, from, to, why } = Row::new(outcome, eviction);
+    fn measure(outcome: &Outcome<'_>, moves: &[Eviction]) -> Self {
+        let mut columns = Self { pod: HEADING.len(), from: 4, to: 0 };
+        for eviction in moves {
+            let Row { pod, from, to, why: _ } = Row::new(outcome, eviction);
             columns.pod = columns.pod.max(width(&pod));
             columns.from = columns.from.max(width(&from));
             columns.to = columns.to.max(width(&to));
-            longest = longest.max(width(why));
         }
-        let Self { pod, from, to } = columns;
+        columns
+    }
+
+    /// Whether there is room enough behind them for the reasons of a turn.
+    fn leave_room(&self, turn: &[Eviction], screen: usize) -> bool {
+        let Self { pod, from, to } = *self;
         let gaps = INDENT + if to > 0 { 3 * GAP } else { 2 * GAP };
-        (gaps + pod + from + to + longest.min(REASON_MIN) <= screen).then_some(columns)
+        let longest = turn.iter().map(|eviction| width(&eviction.reason.detail)).max();
+        gaps + pod + from + to + longest.unwrap_or_default().min(REASON_MIN) <= screen
     }
 
     /// The heading of the part is that of its columns.
@@ -89,14 +96,13 @@ impl Columns {
         ])
     }
 
-    fn front(&self, pod: &str, from: &str, to: &str) -> Vec<(Ink, String)> {
-        let Self { pod: pod_wide, from: from_wide, to: to_wide } = *self;
+    fn front(&self, pod: &str, from: &str, to: &str) -> Vec<Span> {
         let mut cells = vec![
-            (Ink::Plain, padded(pod, pod_wide + GAP)),
-            (Ink::Plain, padded(from, from_wide + GAP)),
+            Span::new(Ink::Plain, padded(pod, self.pod + GAP)),
+            Span::new(Ink::Plain, padded(from, self.from + GAP)),
         ];
-        if to_wide > 0 {
-            cells.push((Ink::Green, padded(to, to_wide + GAP)));
+        if self.to > 0 {
+            cells.push(Span::new(Ink::Green, padded(to, self.to + GAP)));
         }
         cells
     }
@@ -129,9 +135,7 @@ impl<'o> Row<'o> {
 
     fn write_in(&self, columns: &Columns, page: &mut Page<'_>) -> io::Result<()> {
         let Self { pod, from, to, why } = self;
-        let front = columns.front(pod, from, to).into_iter();
-        let front: Vec<Span> = front.map(|(ink, text)| Span::new(ink, text)).collect();
-        page.paragraph(INDENT, &front, why, Ink::Plain)
+        page.paragraph(INDENT, &columns.front(pod, from, to), why, Ink::Plain)
     }
 
     fn write_stacked(&self, page: &mut Page<'_>) -> io::Result<()> {
