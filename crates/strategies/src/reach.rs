@@ -3,7 +3,7 @@
 //! Thousands of pods share a few dozen combinations of node selector, node affinity and
 //! tolerations, so the answer is worked out once for each combination.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use descheduler_cluster::taints::untolerated_hard;
@@ -22,6 +22,8 @@ pub(crate) struct Reachable {
     pub(crate) nodes: Vec<NodeId>,
     /// The same, by node slot.
     within: Vec<bool>,
+    /// Where among the nodes room was found last.
+    found_at: Cell<usize>,
     /// How many of the others are cordoned.
     pub(crate) cordoned: usize,
     /// How many of the others the pod's node selector or affinity rules out.
@@ -36,9 +38,21 @@ impl Reachable {
         self.within[node.index()]
     }
 
+    /// Any node that answers yes, looked for from where one was found last: where the first nodes
+    /// are full for one pod they are for the next.
+    pub(crate) fn find(&self, yes: impl Fn(NodeId) -> bool) -> Option<NodeId> {
+        let (before, after) = self.nodes.split_at_checked(self.found_at.get())?;
+        let around = after.iter().chain(before).copied();
+        let found = around.enumerate().find(|&(_, node)| yes(node));
+        found.map(|(steps, node)| {
+            self.found_at.set((self.found_at.get() + steps) % self.nodes.len());
+            node
+        })
+    }
+
     /// How many nodes were looked at.
     pub(crate) fn looked_at(&self) -> usize {
-        let Self { nodes, within: _, cordoned, mismatched, tainted } = self;
+        let Self { nodes, within: _, found_at: _, cordoned, mismatched, tainted } = self;
         nodes.len() + cordoned + mismatched + tainted
     }
 }

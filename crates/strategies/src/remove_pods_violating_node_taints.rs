@@ -82,7 +82,7 @@ impl Strategy for RemovePodsViolatingNodeTaints {
                 let mut violated = taints.iter().filter(|t| !tolerated(tolerations, t, strings));
                 if let Some(taint) = violated.next() {
                     let detail =
-                        format!("does not tolerate {} of the node", taint.display(strings));
+                        format!("does not tolerate {}", taint.display(strings));
                     let reason = Reason::new(TAINT_NOT_TOLERATED, detail);
                     let _ = turn.propose(Proposal { pod, reason });
                 }

@@ -91,11 +91,10 @@ impl<'s> UpstreamFit<'s> {
                 return Ok(());
             }
         }
-        if let Some(last) = known.last.filter(|&last| fits(last)) {
-            known.last = Some(last);
+        if known.last.is_some_and(fits) {
             return Ok(());
         }
-        known.last = known.reachable.nodes.iter().copied().find(|&node| fits(node));
+        known.last = known.reachable.find(fits);
         if known.last.is_some() {
             known.barren = None;
             return Ok(());

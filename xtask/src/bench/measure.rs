@@ -35,6 +35,22 @@ pub(super) struct Timings {
     pub(super) peak_rss_kib: u64,
 }
 
+impl Measured {
+    /// Takes over what another run of the same did faster, and where it needed more memory.
+    pub(super) fn keep_least(&mut self, other: Self) {
+        let Self { wall_s, cpu_s, evictions: _, refusals: _, timings } = other;
+        let Timings { read_ms, plan_ms, strategies, peak_rss_kib } = timings;
+        self.wall_s = self.wall_s.min(wall_s);
+        self.cpu_s = self.cpu_s.min(cpu_s);
+        self.timings.read_ms = self.timings.read_ms.min(read_ms);
+        self.timings.plan_ms = self.timings.plan_ms.min(plan_ms);
+        for (name, ms) in strategies {
+            self.timings.strategies.entry(name).and_modify(|least| *least = least.min(ms));
+        }
+        self.timings.peak_rss_kib = self.timings.peak_rss_kib.max(peak_rss_kib);
+    }
+}
+
 impl Timings {
     /// Finds the line among whatever else was said.
     fn read(stderr: &str) -> Option<Self> {

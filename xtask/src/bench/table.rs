@@ -81,7 +81,8 @@ pub(super) fn text(rows: &[Row], exponents: &BTreeMap<String, f64>) -> String {
             measured.wall_s,
             measured.cpu_s,
             measured.timings.read_ms / 1000.0,
-            measured.timings.strategies.values().sum::<f64>(),
+            // The sum of nothing is minus zero.
+            measured.timings.strategies.values().sum::<f64>() + 0.0,
             measured.timings.peak_rss_kib / 1024,
         ));
     }
