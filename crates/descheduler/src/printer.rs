@@ -4,6 +4,7 @@
 //! `NO_COLOR` does not ask for none; a reader that went away is no error.
 
 use std::env;
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Stderr, StdoutLock, Write};
 
@@ -35,7 +36,7 @@ impl Printer {
     /// Looks at what the streams are.
     pub(crate) fn new() -> Self {
         let (out, err) = (io::stdout(), io::stderr());
-        let wanted = colour_is_wanted();
+        let wanted = colour_is_wanted(env::var_os("NO_COLOR"), env::var_os("TERM"));
         let columns = terminal_size::terminal_size_of(&out)
             .map_or(FILE_COLUMNS, |(columns, _)| usize::from(columns.0));
         let screen = Screen {
@@ -101,7 +102,20 @@ impl Printer {
 }
 
 /// <https://no-color.org>, and terminals that say that they know no colours.
-fn colour_is_wanted() -> bool {
-    let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    !refused && env::var_os("TERM").is_none_or(|term| term != "dumb")
+fn colour_is_wanted(no_color: Option<OsString>, term: Option<OsString>) -> bool {
+    no_color.is_none_or(|value| value.is_empty()) && term.is_none_or(|term| term != "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_can_be_refused() {
+        let given = |text: &str| Some(OsString::from(text));
+        assert!(colour_is_wanted(None, None));
+        assert!(colour_is_wanted(given(""), given("xterm")));
+        assert!(!colour_is_wanted(given("0"), given("xterm")));
+        assert!(!colour_is_wanted(None, given("dumb")));
+    }
 }

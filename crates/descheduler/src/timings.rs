@@ -33,10 +33,11 @@ impl Stopwatch {
         Self(Instant::now())
     }
 
-    /// Milliseconds since the start or the last lap.
+    /// Milliseconds since the start or the last lap, to the microsecond.
     pub(crate) fn lap_ms(&mut self) -> f64 {
         let now = Instant::now();
-        now.duration_since(std::mem::replace(&mut self.0, now)).as_secs_f64() * 1000.0
+        let lap = now.duration_since(std::mem::replace(&mut self.0, now));
+        (lap.as_secs_f64() * 1e6).round() / 1000.0
     }
 }
 

@@ -162,8 +162,12 @@ fn walk(folder: &Path, depth: usize, found: &mut Vec<Input>) -> Result<(), Input
     Ok(())
 }
 
-/// Reads one file; `false` if there was nothing in it.
-fn read_one(mut reader: impl Read, name: &str, ingest: &mut Ingest) -> Result<bool, InputError> {
+/// Reads one file of that name; `false` if there was nothing in it.
+pub(crate) fn read_one(
+    mut reader: impl Read,
+    name: &str,
+    ingest: &mut Ingest,
+) -> Result<bool, InputError> {
     let mut feed = Feed::new(ingest, Arc::from(name));
     let mut head = Vec::new();
     let first = loop {

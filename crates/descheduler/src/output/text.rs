@@ -12,6 +12,7 @@ use std::io::{self, Write};
 
 use descheduler_cluster::Anomaly;
 use descheduler_engine::StrategyRun;
+use jiff::Timestamp;
 
 use super::layout::{Ink, Screen, count, padded, width};
 use super::notes::NOTHING;
@@ -49,9 +50,13 @@ fn verdict(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()> {
         )
     };
     page.paragraph(0, &[], &text, Ink::Bold)?;
+    // The epoch is what is left when no object bears a date.
+    let dated = match snapshot.taken_at() {
+        moment if moment == Timestamp::UNIX_EPOCH => String::new(),
+        moment => format!(" as of {moment}"),
+    };
     let cluster = format!(
-        "the cluster as of {}: {}, {}",
-        snapshot.taken_at(),
+        "the cluster{dated}: {}, {}",
         count(snapshot.nodes().len(), "node"),
         count(snapshot.pods().len(), "pod"),
     );
@@ -78,7 +83,8 @@ fn why_nothing(outcome: &Outcome<'_>) -> String {
 /// What each strategy did, in numbers, where there are several.
 fn overview(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()> {
     let runs = &outcome.plan.report.runs;
-    if runs.len() < 2 {
+    let idle = runs.iter().all(|run| run.planned == 0 && run.refusals.is_empty());
+    if runs.len() < 2 || idle {
         return Ok(());
     }
     let names: Vec<String> = runs.iter().map(|run| label(outcome, run)).collect();
@@ -138,10 +144,9 @@ fn anomalies(anomalies: &[Anomaly], page: &mut Page<'_>) -> io::Result<()> {
     if anomalies.is_empty() {
         return Ok(());
     }
-    let found = format!("  {}; the pods concerned stay", count(anomalies.len(), "fault"));
     page.heading(&[
         Span::new(Ink::Bold, "Faults in the cluster files"),
-        Span::new(Ink::Dim, found),
+        Span::new(Ink::Dim, "  what they concern stays"),
     ])?;
     for anomaly in anomalies.iter().take(LINES_MAX) {
         page.paragraph(2, &[], &anomaly.to_string(), Ink::Plain)?;

@@ -75,12 +75,16 @@ impl Columns {
         columns
     }
 
-    /// Whether there is room enough behind them for the reasons of a turn.
+    /// Whether there is room enough behind them for the reasons of a turn, and for each of their
+    /// words.
     fn leave_room(&self, turn: &[Eviction], screen: usize) -> bool {
         let Self { pod, from, to } = *self;
         let gaps = INDENT + if to > 0 { 3 * GAP } else { 2 * GAP };
-        let longest = turn.iter().map(|eviction| width(&eviction.reason.detail)).max();
-        gaps + pod + from + to + longest.unwrap_or_default().min(REASON_MIN) <= screen
+        let room = screen.saturating_sub(gaps + pod + from + to);
+        turn.iter().all(|Eviction { reason, .. }| {
+            let longest = reason.detail.split(' ').map(width).max().unwrap_or_default();
+            longest <= room && width(&reason.detail).min(REASON_MIN) <= room
+        })
     }
 
     /// The heading of the part is that of its columns.

@@ -1,0 +1,667 @@
+//! The command line as a user meets it: what is said, where, and with which exit code.
+//!
+//! The files lie in `cli/`. `SNAPSHOTS=overwrite cargo test -p descheduler --test cli` writes what
+//! the program says into this file.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use snapbox::cmd::Command;
+use snapbox::str;
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cli")
+}
+
+/// The program with these arguments, which hold no spaces.
+fn descheduler(arguments: &str) -> Command {
+    Command::new(env!("CARGO_BIN_EXE_descheduler"))
+        .args(arguments.split_whitespace())
+        .current_dir(folder())
+        .env_remove("NO_COLOR")
+        .env_remove("COLUMNS")
+}
+
+#[test]
+fn help() {
+    let help = str![[r#"
+Finds pods that would be better off elsewhere, so that the scheduler can place them anew
+
+Usage: descheduler <COMMAND>
+
+Commands:
+  plan     Show what would be evicted and why, and what stays and why; changes nothing
+  version  Print the version
+  help     Print this message or the help of the given subcommand(s)
+
+Options:
+  -h, --help     Print help
+  -V, --version  Print version
+
+This version plans from files. Running against a live cluster is not there yet.
+
+"#]];
+    descheduler("--help").assert().code(0).stdout_eq(help).stderr_eq("");
+}
+
+#[test]
+fn help_of_plan() {
+    let help = str![[r#"
+Show what would be evicted and why, and what stays and why; changes nothing
+
+Usage: descheduler plan --policy <FILE> --cluster <PATH> [OPTIONS]
+
+Options:
+      --policy <FILE>     The policy, descheduler/v1alpha2
+      --cluster <PATH>    A file or folder with objects of the cluster in YAML or JSON, or - for
+                          standard input; may be given several times
+      --now <RFC3339>     The moment that ages are counted from [default: the newest timestamp in
+                          the cluster files]
+      --placement <MODE>  What must be known about where a pod would land [default: what the policy
+                          says, else off] [possible values: off, feasible, improving]
+  -o, --output <FORMAT>   How to print the plan [default: text] [possible values: text, json]
+      --check             Exit with 3 when anything would be evicted
+      --timings           Say on standard error what it cost, as one line of JSON
+  -h, --help              Print help
+
+A dump of a cluster, for --cluster; kinds that are missing are no error:
+  kubectl get -A -o yaml /
+      nodes,pods,namespaces,priorityclasses,pdb,pvc,pv,storageclasses,rs,rc,sts,deploy,jobs,ds,svc
+
+Exit codes: 0 done, 1 you can fix it, 2 environment or bug; 3 with --check when there is work
+
+"#]];
+    descheduler("plan --help").assert().code(0).stdout_eq(help.clone()).stderr_eq("");
+    descheduler("help plan").assert().code(0).stdout_eq(help).stderr_eq("");
+}
+
+#[test]
+fn version() {
+    for arguments in ["--version", "-V", "version"] {
+        descheduler(arguments).assert().code(0).stdout_eq("descheduler [..]\n").stderr_eq("");
+    }
+}
+
+#[test]
+fn commands_that_are_not_there_yet() {
+    for command in [
+        "explain",
+        "simulate",
+        "place",
+        "report",
+        "validate",
+        "convert",
+        "capture",
+        "strategies",
+        "completion",
+    ] {
+        for flags in ["", "--help", "pod a/b -o json --cluster x", "--policy=x -- y", "bash"] {
+            descheduler(&format!("{command} {flags}"))
+                .assert()
+                .code(1)
+                .stdout_eq("")
+                .stderr_eq(format!("error: `descheduler {command}` is not there yet; `plan` is\n"));
+        }
+    }
+}
+
+#[test]
+fn the_service_is_not_there_yet() {
+    for flags in
+        ["", "--policy-config-file=p.yaml --dry-run -v 3", "--descheduling-interval 5m", "-v=3"]
+    {
+        descheduler(flags).assert().code(1).stdout_eq("").stderr_eq(str![[r#"
+error: running against a live cluster is not there yet
+help: `descheduler plan` makes a plan from files; see `descheduler --help`
+
+"#]]);
+    }
+}
+
+#[test]
+fn an_unknown_command() {
+    descheduler("paln --policy x").assert().code(1).stdout_eq("").stderr_eq(str![[r#"
+error: unknown command `paln`
+help: did you mean `plan`?
+
+"#]]);
+    descheduler("conquer").assert().code(1).stdout_eq("").stderr_eq(str![[r#"
+error: unknown command `conquer`
+help: `descheduler --help` lists the commands
+
+"#]]);
+}
+
+#[test]
+fn wrong_usage_is_for_the_user_to_fix() {
+    let wrong = [
+        (
+            "plan",
+            str![[r#"
+error: the following required arguments were not provided:
+  --policy <FILE>
+  --cluster <PATH>
+
+Usage: descheduler plan --policy <FILE> --cluster <PATH> [OPTIONS]
+
+For more information, try '--help'.
+
+"#]],
+        ),
+        (
+            "plan --policy policy.yaml",
+            str![[r#"
+error: the following required arguments were not provided:
+  --cluster <PATH>
+
+Usage: descheduler plan --policy <FILE> --cluster <PATH> [OPTIONS]
+
+For more information, try '--help'.
+
+"#]],
+        ),
+        (
+            "plan --policy policy.yaml --cluster dump --dry-run",
+            str![[r#"
+error: unexpected argument '--dry-run' found
+
+Usage: descheduler plan --policy <FILE> --cluster <PATH> [OPTIONS]
+
+For more information, try '--help'.
+
+"#]],
+        ),
+        (
+            "plan --policy policy.yaml --cluster dump -o yaml",
+            str![[r#"
+error: invalid value 'yaml' for '--output <FORMAT>'
+  [possible values: text, json]
+
+For more information, try '--help'.
+
+"#]],
+        ),
+        (
+            "plan --policy policy.yaml --cluster dump --now yesterday",
+            str![[r#"
+error: invalid value 'yesterday' for '--now <RFC3339>': expected a moment with its offset, such as 2026-01-31T12:00:00Z
+
+For more information, try '--help'.
+
+"#]],
+        ),
+        (
+            "plan --policy policy.yaml --cluster dump --now 2026-01-01T00:00:00",
+            str![[r#"
+error: invalid value '2026-01-01T00:00:00' for '--now <RFC3339>': expected a moment with its offset, such as 2026-01-31T12:00:00Z
+
+For more information, try '--help'.
+
+"#]],
+        ),
+        (
+            "plan --policy policy.yaml --cluster dump --placement perfect",
+            str![[r#"
+error: invalid value 'perfect' for '--placement <MODE>'
+  [possible values: off, feasible, improving]
+
+For more information, try '--help'.
+
+"#]],
+        ),
+        (
+            "plan --policy policy.yaml --policy-config-file policy.yaml --cluster dump",
+            str![[r#"
+error: the argument '--policy <FILE>' cannot be used multiple times
+
+Usage: descheduler plan --policy <FILE> --cluster <PATH> [OPTIONS]
+
+For more information, try '--help'.
+
+"#]],
+        ),
+        (
+            "plan --policy policy.yaml --kubeconfig config",
+            str![[r#"
+error: `--kubeconfig` is not there yet
+help: plans are made from files, given with `--cluster`
+
+"#]],
+        ),
+    ];
+    for (arguments, expected) in wrong {
+        descheduler(arguments).assert().code(1).stdout_eq("").stderr_eq(expected);
+    }
+}
+
+#[test]
+fn a_plan_for_people() {
+    descheduler("plan --policy policy.yaml --cluster dump")
+        .assert()
+        .code(0)
+        .stdout_eq(str![[r#"
+2 of 6 pods would move: 2 strategies, 2 nodes relieved
+the cluster as of 2026-01-01T06:00:00Z: 3 nodes, 6 pods
+
+                               moves   kept
+RemovePodsViolatingNodeTaints      1      3
+RemoveDuplicates                   1      1
+
+Moves           from  why
+RemovePodsViolatingNodeTaints  1 pod
+  shop/cache-1  a     does not tolerate example.com/old=true:NoSchedule
+
+RemoveDuplicates  1 pod
+  shop/web-2    b     2 of 2 replicas on b, at most 1
+
+Kept  3 pods that a strategy would move
+RemovePodsViolatingNodeTaints  3 pods
+  2  DisruptionBudget  disruption budget `db` allows no disruption
+                       shop/db-0, shop/db-1
+  1  NoOwner           it has no owner that would recreate it
+                       shop/loner
+
+RemoveDuplicates  1 pod
+  1  DisruptionBudget  disruption budget `db` allows no disruption
+                       shop/db-0
+
+Notes
+  skipped 1 object of kinds that no rule looks at: 1 Ingress
+
+"#]])
+        .stderr_eq("");
+}
+
+#[test]
+fn a_plan_for_programs() {
+    descheduler("plan --policy-config-file policy.yaml --cluster dump --cluster odd.yaml -o json")
+        .assert()
+        .code(0)
+        .stdout_eq(str![[r#"
+{
+  "apiVersion": "descheduler/plan/v1",
+  "snapshot": {"takenAt": "2026-01-01T07:00:00Z", "nodes": 3, "pods": 7},
+  "evictions": [
+    {"namespace": "shop", "name": "cache-1", "uid": "u-cache-1", "node": "a", "profile": "default", "strategy": "RemovePodsViolatingNodeTaints", "code": "TaintNotTolerated", "reason": "does not tolerate example.com/old=true:NoSchedule", "destinations": []},
+    {"namespace": "shop", "name": "web-2", "uid": "u-web-2", "node": "b", "profile": "default", "strategy": "RemoveDuplicates", "code": "DuplicateOnNode", "reason": "2 of 2 replicas on b, at most 1", "destinations": []}
+  ],
+  "refusals": [
+    {"namespace": "shop", "name": "db-0", "node": "a", "profile": "default", "strategy": "RemovePodsViolatingNodeTaints", "code": "DisruptionBudget", "reason": "disruption budget `db` allows no disruption"},
+    {"namespace": "shop", "name": "db-1", "node": "a", "profile": "default", "strategy": "RemovePodsViolatingNodeTaints", "code": "DisruptionBudget", "reason": "disruption budget `db` allows no disruption"},
+    {"namespace": "shop", "name": "loner", "node": "a", "profile": "default", "strategy": "RemovePodsViolatingNodeTaints", "code": "NoOwner", "reason": "it has no owner that would recreate it"},
+    {"namespace": "shop", "name": "db-0", "node": "a", "profile": "default", "strategy": "RemoveDuplicates", "code": "DisruptionBudget", "reason": "disruption budget `db` allows no disruption"}
+  ],
+  "anomalies": [
+    {"object": "Pod shop/web-3", "problem": "`spec.containers[0].resources.requests.cpu`: expected a number and perhaps a suffix, such as 2, 0.5, 100m or 128Mi; 'l' at offset 0 is out of place", "field": "spec.containers[0].resources.requests.cpu", "file": "odd.yaml", "index": 0}
+  ],
+  "notes": [
+    {"text": "skipped 1 object of kinds that no rule looks at: 1 Ingress"}
+  ]
+}
+
+"#]])
+        .stderr_eq("");
+}
+
+#[test]
+fn several_cluster_files_are_one_cluster() {
+    let whole = descheduler("plan --policy policy.yaml --cluster dump").output().expect("it runs");
+    let parts = "--cluster dump/rest.yaml --cluster dump/pods.json --cluster dump/nodes.yaml";
+    descheduler(&format!("plan --policy policy.yaml {parts} --cluster dump/pods.json"))
+        .assert()
+        .code(0)
+        .stdout_eq(String::from_utf8(whole.stdout).expect("it is text"))
+        .stderr_eq("");
+}
+
+#[test]
+fn standard_input() {
+    let nodes = fs::read(folder().join("dump/nodes.yaml")).expect("it is there");
+    descheduler("plan --policy policy.yaml --cluster dump/pods.json --cluster - --placement off")
+        .stdin(nodes)
+        .assert()
+        .code(0)
+        .stdout_eq(str![[r#"
+4 of 6 pods would move: 2 strategies, 2 nodes relieved
+the cluster as of 2026-01-01T06:00:00Z: 3 nodes, 6 pods
+
+                               moves   kept
+RemovePodsViolatingNodeTaints      3      1
+RemoveDuplicates                   1      0
+
+Moves           from  why
+RemovePodsViolatingNodeTaints  3 pods
+  shop/cache-1  a     does not tolerate example.com/old=true:NoSchedule
+  shop/db-0     a     does not tolerate example.com/old=true:NoSchedule
+  shop/db-1     a     does not tolerate example.com/old=true:NoSchedule
+
+RemoveDuplicates  1 pod
+  shop/web-2    b     2 of 2 replicas on b, at most 1
+
+Kept  1 pod that a strategy would move
+RemovePodsViolatingNodeTaints  1 pod
+  1  NoOwner  it has no owner that would recreate it
+              shop/loner
+
+Notes
+  the cluster files hold no PodDisruptionBudget: budgets are taken to be absent
+
+"#]])
+        .stderr_eq("");
+    descheduler("plan --policy policy.yaml --cluster -")
+        .stdin("")
+        .assert()
+        .code(1)
+        .stdout_eq("")
+        .stderr_eq(str![[r#"
+error: `<stdin>` holds no objects; expected the output of `kubectl get ... -o yaml` or `-o json`
+
+"#]]);
+}
+
+#[test]
+fn check_tells_whether_there_is_work() {
+    let plan = "plan --policy policy.yaml --check --cluster dump/nodes.yaml";
+    descheduler(plan)
+        .assert()
+        .code(0)
+        .stdout_eq(str![[r#"
+nothing would move: the cluster files hold no pods
+the cluster: 3 nodes, 0 pods
+
+"#]])
+        .stderr_eq("");
+    descheduler(&format!("{plan} --cluster dump/pods.json")).assert().code(3).stderr_eq("");
+}
+
+#[test]
+fn the_moment_decides_over_ages() {
+    let plan = "plan --policy old.yaml --cluster dump --placement off";
+    descheduler(plan)
+        .assert()
+        .code(0)
+        .stdout_eq(str![[r#"
+nothing would move: the one strategy enabled finds no pod to move
+the cluster as of 2026-01-01T06:00:00Z: 3 nodes, 6 pods
+
+Notes
+  skipped 1 object of kinds that no rule looks at: 1 Ingress
+
+"#]])
+        .stderr_eq("");
+    descheduler(&format!("{plan} --now 2026-01-03T01:00:00+01:00"))
+        .assert()
+        .code(0)
+        .stdout_eq(str![[r#"
+3 of 6 pods would move: 1 strategy, 2 nodes relieved
+the cluster as of 2026-01-03T00:00:00Z: 3 nodes, 6 pods
+
+Moves           from  why
+PodLifeTime  3 pods
+  shop/cache-1  a     2d old, at most 1d
+  shop/web-1    b     2d old, at most 1d
+  shop/web-2    b     1d18h old, at most 1d
+
+Kept  3 pods that a strategy would move
+PodLifeTime  3 pods
+  2  DisruptionBudget  disruption budget `db` allows no disruption
+                       shop/db-0, shop/db-1
+  1  NoOwner           it has no owner that would recreate it
+                       shop/loner
+
+Notes
+  skipped 1 object of kinds that no rule looks at: 1 Ingress
+
+"#]])
+        .stderr_eq("");
+}
+
+#[test]
+fn how_moves_are_judged() {
+    let plan = "plan --cluster dump -o json";
+    for policy in ["policy.yaml", "advised.yaml"] {
+        for mode in ["feasible", "Improving"] {
+            descheduler(&format!("{plan} --policy {policy} --placement {mode}"))
+                .assert()
+                .code(1)
+                .stdout_eq("");
+        }
+    }
+    descheduler(&format!("{plan} --policy improving.yaml"))
+        .assert()
+        .code(1)
+        .stdout_eq("")
+        .stderr_eq(str![[r#"
+error: the policy's `placement` asks for `improving`, which is not there yet
+help: `--placement off` plans without asking where the pods would land
+
+"#]]);
+    // The flag has the last word.
+    descheduler(&format!("{plan} --policy improving.yaml --placement off"))
+        .assert()
+        .code(0)
+        .stderr_eq("");
+}
+
+#[test]
+fn advice_goes_to_standard_error_and_the_plan_goes_on() {
+    descheduler("plan --policy advised.yaml --cluster dump/nodes.yaml --cluster dump/pods.json")
+        .assert()
+        .code(0)
+        .stdout_eq(str![[r#"
+3 of 6 pods would move: 1 strategy, 1 node relieved
+the cluster as of 2026-01-01T06:00:00Z: 3 nodes, 6 pods
+
+Moves           from  why
+RemovePodsViolatingNodeTaints  3 pods
+  shop/cache-1  a     does not tolerate example.com/old=true:NoSchedule
+  shop/db-0     a     does not tolerate example.com/old=true:NoSchedule
+  shop/db-1     a     does not tolerate example.com/old=true:NoSchedule
+
+Kept  1 pod that a strategy would move
+RemovePodsViolatingNodeTaints  1 pod
+  1  NoOwner  it has no owner that would recreate it
+              shop/loner
+
+Notes
+  the cluster files hold no PodDisruptionBudget: budgets are taken to be absent
+
+"#]])
+        .stderr_eq(str![[r#"
+note[not-enabled]: `RemoveDuplicates` is configured but not enabled
+ --> advised.yaml:7:15
+  |
+7 |       - name: RemoveDuplicates
+  |               ^^^^^^^^^^^^^^^^
+  |
+  = help: list it under `plugins` if it should run: `balance: {enabled: [RemoveDuplicates]}`
+
+note: no `placement` is set, so this is planned with `off`: where pods would land is not asked
+
+"#]]);
+}
+
+#[test]
+fn a_policy_with_errors() {
+    descheduler("plan --policy wrong.yaml --cluster dump")
+        .assert()
+        .code(1)
+        .stdout_eq("")
+        .stderr_eq(str![[r#"
+error[missing-criterion]: one of `maxPodLifeTimeSeconds`, `states`, `conditions` and `exitCodes` of `PodLifeTime` must be given
+ --> wrong.yaml:7:9
+  |
+7 |         args: {maxPodLifeTimeSecond: 60}
+  |         ^^^^
+
+error[unknown-argument]: unknown argument `maxPodLifeTimeSecond` of `PodLifeTime`
+ --> wrong.yaml:7:16
+  |
+7 |         args: {maxPodLifeTimeSecond: 60}
+  |                ^^^^^^^^^^^^^^^^^^^^
+  |
+  = help: did you mean `maxPodLifeTimeSeconds`?
+
+error[unknown-strategy]: unknown strategy `RemoveDuplicate`
+  --> wrong.yaml:10:27
+   |
+10 |       balance: {enabled: [RemoveDuplicate]}
+   |                           ^^^^^^^^^^^^^^^
+   |
+   = help: did you mean `RemoveDuplicates`?
+
+error: `wrong.yaml` cannot be used: 3 errors; nothing is planned
+
+"#]]);
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    for (arguments, expected) in [
+        (
+            "--policy absent.yaml --cluster dump",
+            str![[r#"
+error: cannot read `absent.yaml`: No such file or directory (os error 2)
+
+"#]],
+        ),
+        (
+            "--policy dump --cluster dump",
+            str![[r#"
+error: cannot read `dump`: Is a directory (os error 21)
+
+"#]],
+        ),
+        (
+            "--policy policy.yaml --cluster absent.yaml",
+            str![[r#"
+error: cannot read `absent.yaml`: No such file or directory (os error 2)
+
+"#]],
+        ),
+        (
+            "--policy policy.yaml --cluster cut.json",
+            str![[r#"
+error: cut.json:3:29: the file ends inside an object that begins at line 3
+
+"#]],
+        ),
+        (
+            "--policy policy.yaml --cluster cut.yaml",
+            str![[r#"
+error: cut.yaml:3:5: while parsing a flow mapping, did not find expected ',' or '}'
+
+"#]],
+        ),
+        (
+            "--policy policy.yaml --cluster ../../src",
+            str![[r#"
+error: folder `../../src` holds no .json, .jsonl, .ndjson, .yaml or .yml files
+
+"#]],
+        ),
+    ] {
+        descheduler(&format!("plan {arguments}"))
+            .assert()
+            .code(1)
+            .stdout_eq("")
+            .stderr_eq(expected);
+    }
+}
+
+#[test]
+fn faults_are_told_and_the_plan_goes_on() {
+    descheduler("plan --policy policy.yaml --cluster dump --cluster odd.yaml --cluster trick.json")
+        .assert()
+        .code(0)
+        .stdout_eq(str![[r#"
+2 of 8 pods would move: 2 strategies, 2 nodes relieved
+the cluster as of 2026-01-01T07:00:00Z: 3 nodes, 8 pods
+
+                               moves   kept
+RemovePodsViolatingNodeTaints      1      3
+RemoveDuplicates                   1      1
+
+Moves           from  why
+RemovePodsViolatingNodeTaints  1 pod
+  shop/cache-1  a     does not tolerate example.com/old=true:NoSchedule
+
+RemoveDuplicates  1 pod
+  shop/web-2    b     2 of 2 replicas on b, at most 1
+
+Kept  3 pods that a strategy would move
+RemovePodsViolatingNodeTaints  3 pods
+  2  DisruptionBudget  disruption budget `db` allows no disruption
+                       shop/db-0, shop/db-1
+  1  NoOwner           it has no owner that would recreate it
+                       shop/loner
+
+RemoveDuplicates  1 pod
+  1  DisruptionBudget  disruption budget `db` allows no disruption
+                       shop/db-0
+
+Notes
+  skipped 1 object of kinds that no rule looks at: 1 Ingress
+
+Faults in the cluster files  what they concern stays
+  Pod shop/web-3: `spec.containers[0].resources.requests.cpu`: expected a number and perhaps a suffix, such as 2, 0.5,
+    100m or 128Mi; 'l' at offset 0 is out of place (odd.yaml, object 0)
+  Pod shop/u{202e}/a/u{1b}[2Jb: `spec.nodeName`: invalid type: integer `7`, expected a string (trick.json, object 0)
+
+"#]])
+        .stderr_eq("");
+}
+
+#[test]
+fn timings_are_one_line() {
+    descheduler("plan --policy policy.yaml --cluster dump --timings")
+        .assert()
+        .code(0)
+        .stderr_eq(str![[r#"
+{"read_ms":[..],"plan_ms":[..],"audit_ms":[..],"write_ms":[..],"strategies":{"RemoveDuplicates":[..],"RemovePodsViolatingNodeTaints":[..]},"peak_rss_kib":[..]}
+
+"#]]);
+}
+
+/// A reader that has seen enough, as `head` has, is no error.
+#[test]
+fn a_reader_that_goes_away() {
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_descheduler"))
+        .args(["plan", "--policy", "policy.yaml", "--cluster", "-", "--cluster", "dump/pods.json"])
+        .current_dir(folder())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    // Only now can it go on.
+    let nodes = fs::read(folder().join("dump/nodes.yaml")).expect("it is there");
+    child.stdin.take().expect("it is piped").write_all(&nodes).expect("it listens");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_disk_that_is_full() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_descheduler"))
+        .args(["plan", "--policy", "policy.yaml", "--cluster", "dump"])
+        .current_dir(folder())
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .output()
+        .expect("it runs");
+    snapbox::assert_data_eq!(
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+        str![[r#"
+error: cannot write to standard output: No space left on device (os error 28)
+
+"#]]
+    );
+    assert_eq!(output.status.code(), Some(2));
+}
