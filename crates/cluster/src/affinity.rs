@@ -1,4 +1,5 @@
-//! Node affinity and the terms of pod anti-affinity (docs/spec/strategies.md sections 3.6, 3.12).
+//! Node affinity and the terms of pod affinity and anti-affinity (docs/spec/strategies.md sections
+//! 3.6 and 3.12, docs/spec/scheduler.md sections 3.4 and 6).
 
 use crate::intern::{Interner, Sym};
 use crate::labels::{Labels, Selector};
@@ -99,4 +100,18 @@ pub struct PodAffinityTerm {
     pub selector: Option<Selector>,
     /// The node label whose equal values make two nodes the same place.
     pub topology_key: Sym,
+    /// `matchLabelKeys`. The API server has merged them into the selector of a pod; in a template
+    /// they are yet to be merged (docs/spec/scheduler.md section 6.1).
+    pub match_label_keys: Box<[Sym]>,
+    /// `mismatchLabelKeys`, likewise.
+    pub mismatch_label_keys: Box<[Sym]>,
+}
+
+/// A preferred term of a pod affinity or, with a negative weight, of a pod anti-affinity.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PreferredPodTerm {
+    /// 1 to 100 in the API, negated for anti-affinity.
+    pub weight: i32,
+    /// Which pods, and what makes two nodes the same place.
+    pub term: PodAffinityTerm,
 }

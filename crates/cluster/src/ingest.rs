@@ -11,10 +11,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
-use crate::intern::Sym;
 use crate::pod::Pod;
 use crate::snapshot::Snapshot;
 use crate::wire;
+use crate::workloads::WorkloadKind;
 
 mod anomaly;
 mod budgets;
@@ -69,7 +69,7 @@ pub struct Ingest {
     /// The kind of the workload that is being read; items of a `DeploymentList` do not say so.
     workload_kind: WorkloadKind,
     namespaces: Vec<Draft<Box<crate::labels::Labels>>>,
-    claims: Vec<Draft<Sym>>,
+    claims: Vec<Draft<crate::volumes::Claim>>,
     priority_classes: Vec<Draft<i32>>,
 }
 
@@ -285,27 +285,6 @@ enum Taken {
     Budget,
     Claim,
     Workload(WorkloadKind),
-}
-
-/// The kinds that ask for replicas.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum WorkloadKind {
-    #[default]
-    ReplicaSet,
-    ReplicationController,
-    StatefulSet,
-    Deployment,
-}
-
-impl WorkloadKind {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::ReplicaSet => "ReplicaSet",
-            Self::ReplicationController => "ReplicationController",
-            Self::StatefulSet => "StatefulSet",
-            Self::Deployment => "Deployment",
-        }
-    }
 }
 
 impl Taken {

@@ -301,6 +301,29 @@ impl Selector {
         Self { requirements }
     }
 
+    /// The selector that asks for each of `labels`.
+    pub fn of_labels(labels: &Labels) -> Self {
+        labels
+            .iter()
+            .fold(Self::default(), |selector, &(key, value)| selector.and_value(key, value, true))
+    }
+
+    /// The selector that asks for what both ask.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let requirements = self.requirements.iter().chain(&other.requirements);
+        Self { requirements: requirements.cloned().collect() }
+    }
+
+    /// The selector that asks for `value` behind `key` besides, or if not `equal` for anything but
+    /// that.
+    #[must_use]
+    pub fn and_value(&self, key: Sym, value: Sym, equal: bool) -> Self {
+        let values = SmallVec::from_slice(&[value]);
+        let test = if equal { Test::In(values) } else { Test::NotIn(values) };
+        self.and(&Self { requirements: Box::new([Requirement { key, test }]) })
+    }
+
     /// Whether every requirement holds for `labels`.
     pub fn matches(&self, labels: &Labels, strings: &Interner) -> bool {
         self.requirements.iter().all(|Requirement { key, test }| {

@@ -25,10 +25,15 @@ pub mod quantity;
 mod requests;
 pub mod resources;
 pub mod snapshot;
+pub mod spec;
 pub mod taints;
+pub mod volumes;
 mod wire;
+pub mod workloads;
 
-pub use affinity::{NodeSelector, NodeSelectorTerm, PodAffinityTerm, PreferredTerm};
+pub use affinity::{
+    NodeMatch, NodeSelector, NodeSelectorTerm, PodAffinityTerm, PreferredPodTerm, PreferredTerm,
+};
 pub use disruption::{Allowance, Budget, UnhealthyPolicy};
 pub use duration::GoDuration;
 pub use ingest::{Anomaly, Ingest};
@@ -36,9 +41,18 @@ pub use intern::{Interner, Sym};
 pub use labels::{LabelOperator, LabelRequirement, LabelSelector, Labels, Selector};
 pub use node::Node;
 pub use pod::{
-    Condition, Container, ContainerKind, ContainerState, Owner, Phase, Pod, PodSpec, QosClass,
+    Condition, Container, ContainerKind, ContainerState, Held, Owner, Phase, Pod, QosClass,
+    ResizeRules, Scored,
 };
 pub use quantity::Quantity;
 pub use resources::{ResourceId, Resources};
 pub use snapshot::{BudgetId, Group, GroupId, Kind, NodeId, PodId, Snapshot};
+pub use spec::{Features, HostPort, InlineVolume, PodSpec, SpreadConstraint};
 pub use taints::{Effect, Taint, Toleration, TolerationOperator};
+pub use volumes::{
+    AccessModes, Claim, ClaimRef, CsiDriver, CsiNode, CsiStorageCapacity, LegacyVolume,
+    PersistentVolume, StorageClass, TopologyTerm, VolumeAttachment,
+};
+pub use workloads::{
+    Job, Revision, Service, StatefulSet, Template, Workload, WorkloadDetails, WorkloadKind,
+};

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::intern::Sym;
 use crate::labels::Labels;
 use crate::resources::Resources;
 use crate::taints::Taint;
@@ -25,6 +26,11 @@ pub struct Node {
     pub allocatable: Resources,
     /// `status.capacity`.
     pub capacity: Resources,
+    /// `status.images`: every name of every image with its size in bytes, sorted by symbol; of a
+    /// name given twice the first size counts.
+    pub images: Box<[(Sym, i64)]>,
+    /// `status.declaredFeatures`, sorted by symbol.
+    pub declared_features: Box<[Sym]>,
     /// Part of the object could not be read: never a destination.
     pub flawed: bool,
 }

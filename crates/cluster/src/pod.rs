@@ -1,14 +1,13 @@
-//! Pods: what each has of its own ([`Pod`]) and what those of one template share ([`PodSpec`]).
+//! Pods: what each has of its own. What those of one template share is [`PodSpec`].
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::affinity::{NodeSelector, PodAffinityTerm, PreferredTerm};
 use crate::intern::Sym;
 use crate::resources::Resources;
 use crate::snapshot::{GroupId, NodeId};
-use crate::taints::Toleration;
+use crate::spec::PodSpec;
 
 /// One pod.
 #[derive(Clone, Debug)]
@@ -29,8 +28,12 @@ pub struct Pod {
     pub node_name: Option<Sym>,
     /// What it shares with the pods of its template.
     pub spec: Arc<PodSpec>,
+    /// `status.nominatedNodeName`, known or not: where the scheduler holds a place for it.
+    pub nominated: Option<Sym>,
     /// Names of the PersistentVolumeClaims that its volumes use, in the order written.
     pub claims: Box<[Box<str>]>,
+    /// Names of the claims that belong to its ephemeral volumes, in the order written.
+    pub ephemeral_claims: Box<[Box<str>]>,
     /// `metadata.creationTimestamp`.
     pub created: Option<Timestamp>,
     /// `status.startTime`.
@@ -50,9 +53,14 @@ pub struct Pod {
     /// What it asks of a node, as the scheduler counts an incoming pod
     /// (docs/spec/scheduler.md section 4.1).
     pub requests: Arc<Resources>,
-    /// What it holds on its node while a resize in place is under way; `None` when that is
-    /// `requests`.
-    pub held: Option<Box<Resources>>,
+    /// What the scorer of resources counts for it while it is yet to be placed
+    /// (docs/spec/scheduler.md section 4.3).
+    pub scored: Scored,
+    /// The same once it is on a node, when no resize in place is under way.
+    pub scored_held: Scored,
+    /// What it holds on its node while a resize in place is under way, by [`ResizeRules`]; `None`
+    /// when that is `requests` and `scored_held` by all of them.
+    pub resize: Option<Box<[Held; 3]>>,
     /// Annotation `descheduler.alpha.kubernetes.io/evict`: `false` for the value `false`, `true`
     /// for any other.
     pub evict: Option<bool>,
@@ -77,10 +85,52 @@ impl Pod {
         self.conditions.iter().any(|condition| condition.ready)
     }
 
-    /// What it takes of its node.
-    pub fn usage(&self) -> &Resources {
-        self.held.as_deref().unwrap_or(&self.requests)
+    /// What it takes of its node by the rules of one version, and what the scorer of resources
+    /// counts for that.
+    pub fn held(&self, rules: ResizeRules) -> (&Resources, Scored) {
+        match &self.resize {
+            None => (&self.requests, self.scored_held),
+            Some(held) => {
+                let Held { amounts, scored } = &held[rules as usize];
+                (amounts, *scored)
+            }
+        }
     }
+}
+
+/// Processor time and memory as the scorer of resources counts them: a container that asks for
+/// none is taken to ask for a little (docs/spec/scheduler.md section 4.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Scored {
+    /// In millicores.
+    pub cpu: i64,
+    /// In bytes.
+    pub memory: i64,
+}
+
+/// How kube-scheduler counts a pod whose resources are being changed in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ResizeRules {
+    /// As 1.34 and 1.35 do: container by container (docs/spec/scheduler.md section 4.1).
+    V1_34,
+    /// As 1.36 does: the requests of the pod as a whole may change, too (section 4.1).
+    V1_36,
+    /// As 1.37 does: sums are compared, not containers (section 14.2).
+    V1_37,
+}
+
+impl ResizeRules {
+    /// All, in the order of their numbers.
+    pub(crate) const ALL: [Self; 3] = [Self::V1_34, Self::V1_36, Self::V1_37];
+}
+
+/// What a pod in a resize holds by the rules of one version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// What it takes of the node.
+    pub amounts: Resources,
+    /// What the scorer counts for it.
+    pub scored: Scored,
 }
 
 /// An owner reference.
@@ -186,27 +236,4 @@ pub enum ContainerState {
         /// `exitCode`.
         exit_code: i32,
     },
-}
-
-/// What the pods of one template have in common; shared between them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PodSpec {
-    /// `priority`.
-    pub priority: Option<i32>,
-    /// `nodeSelector`, sorted by key; empty when absent.
-    pub node_selector: Box<[(Sym, Sym)]>,
-    /// Required node affinity, when the stanza is there.
-    pub required_nodes: Option<NodeSelector>,
-    /// Preferred node affinity, in the order written.
-    pub preferred_nodes: Box<[PreferredTerm]>,
-    /// Required pod anti-affinity, in the order written.
-    pub anti_affinity: Box<[PodAffinityTerm]>,
-    /// `tolerations`, in the order written.
-    pub tolerations: Box<[Toleration]>,
-    /// Images of the regular containers, in the order written.
-    pub images: Box<[Sym]>,
-    /// Some volume is an `emptyDir` or a `hostPath`.
-    pub local_storage: bool,
-    /// `resourceClaims` is not empty.
-    pub resource_claims: bool,
 }

@@ -13,8 +13,14 @@ use crate::disruption::Budget;
 use crate::intern::{Interner, Sym};
 use crate::labels::{LabelSelector, Labels, Selector};
 use crate::node::Node;
-use crate::pod::{Pod, PodSpec};
+use crate::pod::Pod;
 use crate::resources::ResourceId;
+use crate::spec::PodSpec;
+
+pub(crate) mod objects;
+pub(crate) mod tables;
+
+use objects::{Makers, Storage};
 
 /// A node of one snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,8 +85,65 @@ pub enum Kind {
     PodDisruptionBudget,
     /// `v1 PersistentVolumeClaim`.
     PersistentVolumeClaim,
-    /// What asks for a number of replicas: ReplicaSet, ReplicationController, StatefulSet.
-    Workload,
+    /// `v1 PersistentVolume`.
+    PersistentVolume,
+    /// `storage.k8s.io/v1 StorageClass`.
+    StorageClass,
+    /// `storage.k8s.io/v1 CSINode`.
+    CsiNode,
+    /// `storage.k8s.io/v1 CSIDriver`.
+    CsiDriver,
+    /// `storage.k8s.io/v1 CSIStorageCapacity`.
+    CsiStorageCapacity,
+    /// `storage.k8s.io/v1 VolumeAttachment`.
+    VolumeAttachment,
+    /// `v1 Service`.
+    Service,
+    /// `apps/v1 ReplicaSet`.
+    ReplicaSet,
+    /// `v1 ReplicationController`.
+    ReplicationController,
+    /// `apps/v1 StatefulSet`.
+    StatefulSet,
+    /// `apps/v1 Deployment`.
+    Deployment,
+    /// `batch/v1 Job`.
+    Job,
+    /// `apps/v1 DaemonSet`.
+    DaemonSet,
+    /// `apps/v1 ControllerRevision`.
+    ControllerRevision,
+}
+
+impl Kind {
+    /// Every kind that is read, as the API spells it.
+    pub(crate) const ALL: [(&str, Kind); 20] = [
+        ("Node", Self::Node),
+        ("Pod", Self::Pod),
+        ("Namespace", Self::Namespace),
+        ("PriorityClass", Self::PriorityClass),
+        ("PodDisruptionBudget", Self::PodDisruptionBudget),
+        ("PersistentVolumeClaim", Self::PersistentVolumeClaim),
+        ("PersistentVolume", Self::PersistentVolume),
+        ("StorageClass", Self::StorageClass),
+        ("CSINode", Self::CsiNode),
+        ("CSIDriver", Self::CsiDriver),
+        ("CSIStorageCapacity", Self::CsiStorageCapacity),
+        ("VolumeAttachment", Self::VolumeAttachment),
+        ("Service", Self::Service),
+        ("ReplicaSet", Self::ReplicaSet),
+        ("ReplicationController", Self::ReplicationController),
+        ("StatefulSet", Self::StatefulSet),
+        ("Deployment", Self::Deployment),
+        ("Job", Self::Job),
+        ("DaemonSet", Self::DaemonSet),
+        ("ControllerRevision", Self::ControllerRevision),
+    ];
+
+    /// The kind that the API spells so, if it is one of these.
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, kind)| kind)
+    }
 }
 
 /// Everything known, with the indexes that questions are answered from.
@@ -101,7 +164,10 @@ pub struct Snapshot {
     pub(crate) owned: HashMap<Sym, u32>,
     pub(crate) budgets: Vec<Budget>,
     pub(crate) namespaces: HashMap<Sym, Box<Labels>>,
-    pub(crate) claims: HashMap<(Sym, Box<str>), Sym>,
+    /// Pods that wait for a node, in order.
+    pub(crate) pending: Vec<PodId>,
+    pub(crate) storage: Storage,
+    pub(crate) makers: Makers,
     pub(crate) priority_classes: HashMap<Box<str>, i32>,
     pub(crate) kinds: Vec<Kind>,
 }
@@ -120,6 +186,12 @@ impl Snapshot {
     /// All pods, by namespace, name and uid.
     pub fn pods(&self) -> &[PodId] {
         &self.pod_order
+    }
+
+    /// The pods that wait for a node, in order: those that the scheduler has in its queue
+    /// (docs/spec/scheduler.md section 1). Not those with gates, nor those that are ending.
+    pub fn pending(&self) -> &[PodId] {
+        &self.pending
     }
 
     /// How many slots node ids index into: the length of a table beside the snapshot.
@@ -213,12 +285,6 @@ impl Snapshot {
         let groups = self.groups_in(namespace).iter().copied();
         let matches = |&id: &GroupId| selector.matches(&self.group(id).labels, &self.strings);
         groups.filter(matches).collect()
-    }
-
-    /// The storage class of a claim: `None` when the claim is not known, [`Sym::EMPTY`] when it
-    /// names none.
-    pub fn claim_class(&self, namespace: Sym, claim: &str) -> Option<Sym> {
-        self.claims.get(&(namespace, Box::from(claim))).copied()
     }
 
     /// The value of a PriorityClass.

@@ -5,12 +5,13 @@ use hashbrown::HashMap;
 use super::anomaly::{Flaws, Origin};
 use super::pools::{Draft, namespace_of};
 use super::selectors::label_selector;
-use super::{Ingest, Object, WorkloadKind};
+use super::{Ingest, Object};
 use crate::disruption::{Allowance, Budget, UnhealthyPolicy};
 use crate::intern::{Interner, Sym};
 use crate::labels::Selector;
 use crate::pod::Pod;
 use crate::wire::{self, IntOrPercent, text};
+use crate::workloads::WorkloadKind;
 
 /// A budget as read; what it allows is found when all pods are known.
 #[derive(Debug)]

@@ -10,7 +10,13 @@ use crate::disruption::Budget;
 use crate::intern::{Interner, Sym};
 use crate::node::Node;
 use crate::pod::Pod;
+use crate::snapshot::objects::{Makers, Storage};
+use crate::snapshot::tables::{ByName, BySym, Runs};
 use crate::snapshot::{BudgetId, Group, GroupId, Kind, NodeId, PodId, Snapshot};
+use crate::volumes::{
+    CsiDriver, CsiNode, CsiStorageCapacity, PersistentVolume, StorageClass, VolumeAttachment,
+};
+use crate::workloads::Service;
 
 pub(super) fn finish(mut ingest: Ingest, now: Option<Timestamp>) -> (Snapshot, Vec<Anomaly>) {
     let taken_at = now.or(ingest.newest).unwrap_or(Timestamp::UNIX_EPOCH);
@@ -37,12 +43,28 @@ pub(super) fn finish(mut ingest: Ingest, now: Option<Timestamp>) -> (Snapshot, V
         .collect();
     let claims = one_per_name(one_per_object(claims, &strings), |_, _| {})
         .into_iter()
-        .map(|draft| ((draft.namespace, draft.name), draft.value))
+        .map(|draft| draft.value)
         .collect();
+    let storage = Storage {
+        claims: ByName::new(claims),
+        volumes: BySym::new(Vec::new(), |volume: &PersistentVolume| volume.name),
+        classes: BySym::new(Vec::new(), |class: &StorageClass| class.name),
+        nodes: BySym::new(Vec::new(), |node: &CsiNode| node.node),
+        drivers: BySym::new(Vec::new(), |driver: &CsiDriver| driver.name),
+        attachments: Runs::new(Vec::new(), |attachment: &VolumeAttachment| attachment.node),
+        capacities: Runs::new(Vec::new(), |capacity: &CsiStorageCapacity| capacity.class),
+    };
+    let makers = Makers {
+        workloads: ByName::new(Vec::new()),
+        by_uid: HashMap::new(),
+        revisions: ByName::new(Vec::new()),
+        services: Runs::new(Vec::new(), |service: &Service| service.namespace),
+    };
     let priority_classes = one_per_name(one_per_object(priority_classes, &strings), |_, _| {})
         .into_iter()
         .map(|draft| (draft.name, draft.value))
         .collect();
+    let pending = pending(&pods);
     let snapshot = Snapshot {
         taken_at,
         owned: owned(&pods),
@@ -57,7 +79,9 @@ pub(super) fn finish(mut ingest: Ingest, now: Option<Timestamp>) -> (Snapshot, V
         groups_of_namespace,
         budgets,
         namespaces,
-        claims,
+        pending,
+        storage,
+        makers,
         priority_classes,
         kinds,
     };
@@ -65,24 +89,8 @@ pub(super) fn finish(mut ingest: Ingest, now: Option<Timestamp>) -> (Snapshot, V
 }
 
 fn kinds(ingest: &Ingest) -> Vec<Kind> {
-    const NAMES: [(&str, Kind); 9] = [
-        ("Node", Kind::Node),
-        ("Pod", Kind::Pod),
-        ("Namespace", Kind::Namespace),
-        ("PriorityClass", Kind::PriorityClass),
-        ("PodDisruptionBudget", Kind::PodDisruptionBudget),
-        ("PersistentVolumeClaim", Kind::PersistentVolumeClaim),
-        ("ReplicaSet", Kind::Workload),
-        ("ReplicationController", Kind::Workload),
-        ("StatefulSet", Kind::Workload),
-    ];
-    let mut kinds: Vec<Kind> = NAMES
-        .iter()
-        .filter(|(name, _)| ingest.counts.contains_key(*name))
-        .map(|&(_, kind)| kind)
-        .collect();
-    kinds.dedup();
-    kinds
+    let read = Kind::ALL.iter().filter(|(name, _)| ingest.counts.contains_key(*name));
+    read.map(|&(_, kind)| kind).collect()
 }
 
 /// Sorted, and of each object the one state that counts.
@@ -250,6 +258,17 @@ fn allot(
         }
     }
     budgets
+}
+
+/// The pods that the scheduler has in its queue.
+fn pending(pods: &[Pod]) -> Vec<PodId> {
+    (0..pods.len())
+        .filter(|&at| {
+            let pod = &pods[at];
+            pod.node_name.is_none() && pod.is_active() && !pod.terminating && !pod.spec.gated
+        })
+        .map(PodId::from_index)
+        .collect()
 }
 
 /// How many pods refer to each owner; a pod that names one twice counts once.

@@ -54,6 +54,8 @@ impl Object for NodeObject {
             ready,
             allocatable: pools.amounts(allocatable, "status.allocatable", &mut flaws),
             capacity: pools.amounts(status.capacity.as_ref(), "status.capacity", &mut flaws),
+            images: Box::default(),
+            declared_features: Box::default(),
             flawed: false,
         };
         node.flawed = !flaws.is_empty();

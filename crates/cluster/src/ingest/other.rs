@@ -4,6 +4,8 @@
 use super::anomaly::{Flaws, Origin};
 use super::pools::{Draft, namespace_of};
 use super::{Ingest, Object};
+use crate::intern::Sym;
+use crate::volumes::{AccessModes, Claim};
 use crate::wire::{self, text};
 
 pub(super) enum NamespaceObject {}
@@ -50,7 +52,25 @@ impl Object for ClaimObject {
         }
         let class = object.spec.unwrap_or_default().storage_class_name;
         let class = ingest.pools.sym_of(&class);
-        let draft = Draft::new(&mut ingest.pools, &metadata, true, json, origin, class);
+        let claim = Claim {
+            namespace: ingest.pools.sym(namespace_of(&metadata)),
+            name: text(&metadata.name).into(),
+            uid: text(&metadata.uid).into(),
+            owners: ingest.pools.share_owners(metadata.owner_references.as_ref()),
+            class,
+            spec_class: class,
+            volume: Sym::EMPTY,
+            bound: false,
+            lost: false,
+            deleting: false,
+            requested: 0,
+            access_modes: AccessModes::default(),
+            selected_node: None,
+            block: false,
+            selector: None,
+            attributes_class: Sym::EMPTY,
+        };
+        let draft = Draft::new(&mut ingest.pools, &metadata, true, json, origin, claim);
         ingest.claims.push(draft);
     }
 }

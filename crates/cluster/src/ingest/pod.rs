@@ -5,8 +5,10 @@ use super::pools::{Draft, Pools, complain_of_amounts, namespace_of};
 use super::selectors::{node_selector, pod_terms, preferred_terms};
 use super::{Ingest, Object};
 use crate::intern::Sym;
-use crate::pod::{Condition, Container, ContainerKind, ContainerState, Phase, Pod, PodSpec};
+use crate::pod::{Condition, Container, ContainerKind, ContainerState, Phase, Pod, Scored};
 use crate::requests;
+use crate::resources::ResourceId;
+use crate::spec::{Features, PodSpec};
 use crate::taints::{Effect, Toleration, TolerationOperator};
 use crate::wire::{self, text};
 
@@ -34,9 +36,8 @@ impl Object for PodObject {
         let labels = pools.pairs(metadata.labels.as_ref());
         let annotations = metadata.annotations.as_ref();
         let asked = pools.round(&requests::requests(&spec));
-        let held = requests::held(&spec, &status)
-            .map(|held| pools.round(&held))
-            .filter(|held| *held != asked);
+        let scored =
+            Scored { cpu: asked.get(ResourceId::CPU), memory: asked.get(ResourceId::MEMORY) };
         let shared = shared_spec(pools, &spec, &mut flaws);
         let pod = Pod {
             name: text(&metadata.name).into(),
@@ -47,7 +48,9 @@ impl Object for PodObject {
             node: None,
             node_name: Some(pools.sym_of(&spec.node_name)).filter(|&name| name != Sym::EMPTY),
             spec: pools.share_spec(shared),
+            nominated: None,
             claims: claims(&spec),
+            ephemeral_claims: Box::default(),
             created: metadata.creation_timestamp,
             started: status.start_time,
             terminating: metadata.deletion_timestamp.is_some(),
@@ -57,7 +60,9 @@ impl Object for PodObject {
             conditions: conditions(pools, status.conditions.as_ref()),
             containers: containers(pools, &status),
             requests: pools.share_requests(asked),
-            held: held.map(Box::new),
+            scored,
+            scored_held: scored,
+            resize: None,
             evict: annotations
                 .and_then(|annotations| annotations.evict.as_deref())
                 .map(|value| value != "false"),
@@ -140,6 +145,17 @@ fn shared_spec(pools: &mut Pools, spec: &wire::PodSpec<'_>, flaws: &mut Flaws) -
             "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution",
             flaws,
         ),
+        affinity: Box::default(),
+        preferred_pods: Box::default(),
+        spread: Box::default(),
+        locality_images: Box::default(),
+        image_volumes: Box::default(),
+        host_ports: Box::default(),
+        inline_volumes: Box::default(),
+        scheduler_name: pools.sym("default-scheduler"),
+        features: Features::default(),
+        gated: false,
+        never_preempts: false,
         tolerations: spec.tolerations.iter().flatten().map(|one| toleration(pools, one)).collect(),
         images: spec.containers.iter().flatten().map(|c| pools.sym_of(&c.image)).collect(),
         local_storage: volumes().any(|v| v.empty_dir.is_some() || v.host_path.is_some()),

@@ -9,10 +9,11 @@ use rustc_hash::{FxBuildHasher, FxHasher};
 use super::anomaly::{Flaws, Origin};
 use crate::intern::{Interner, Sym};
 use crate::labels::Labels;
-use crate::pod::{Owner, PodSpec};
+use crate::pod::Owner;
 use crate::requests::Totals;
 use crate::resources::{ResourceId, Resources};
 use crate::snapshot::{Group, GroupId};
+use crate::spec::PodSpec;
 use crate::wire::{self, Amounts, Metadata, Strings, Text, text};
 
 /// Everything that is stored once and referred to.

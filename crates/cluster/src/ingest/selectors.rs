@@ -151,6 +151,8 @@ pub(super) fn pod_terms(
             namespace_selector,
             selector,
             topology_key: pools.sym_of(&term.topology_key),
+            match_label_keys: Box::default(),
+            mismatch_label_keys: Box::default(),
         });
     }
     found.into_boxed_slice()

@@ -1,5 +1,6 @@
 use super::*;
 use crate::disruption::Allowance;
+use crate::intern::Sym;
 use crate::pod::Phase;
 use crate::snapshot::{NodeId, PodId};
 
@@ -393,5 +394,5 @@ fn counts_and_what_is_there() {
     assert_eq!(counts, [("Deployment", 1), ("Pod", 2), ("Widget", 1)]);
     assert!(Ingest::knows("Service") && !Ingest::knows("Widget"));
     let (snapshot, _) = ingest.finish(None);
-    assert!(snapshot.has(crate::Kind::Pod) && !snapshot.has(crate::Kind::Workload));
+    assert!(snapshot.has(crate::Kind::Pod) && !snapshot.has(crate::Kind::ReplicaSet));
 }

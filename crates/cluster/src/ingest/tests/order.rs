@@ -117,7 +117,7 @@ fn render_pod(snapshot: &Snapshot, id: PodId, text: &mut String) {
         spec.priority,
         pairs(snapshot, &spec.node_selector),
         amounts(snapshot, &pod.requests),
-        pod.held.as_ref().map(|held| amounts(snapshot, held)),
+        amounts(snapshot, pod.held(crate::ResizeRules::V1_37).0),
         snapshot.namespace_labels(pod.namespace).map(|labels| pairs(snapshot, labels)),
     );
 }
