@@ -10,8 +10,12 @@ mod printer;
 mod progress;
 mod timings;
 
+use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
+use anyhow::anyhow;
+
+use crate::error::CliError;
 use crate::printer::Printer;
 
 /// Reading a cluster is many small allocations, and this one is quicker at them than the system's.
@@ -20,11 +24,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let mut printer = Printer::new();
-    match commands::run(std::env::args_os(), &mut printer) {
-        Ok(code) => code,
-        Err(error) => {
-            printer.error(&error);
-            error.exit_code().into()
-        }
-    }
+    let run = || commands::run(std::env::args_os(), &mut printer);
+    let outcome = panic::catch_unwind(AssertUnwindSafe(run));
+    let outcome =
+        outcome.unwrap_or_else(|_| Err(CliError::bug(anyhow!("something failed inside"))));
+    outcome.unwrap_or_else(|error| {
+        printer.error(&error);
+        error.exit_code().into()
+    })
 }

@@ -556,9 +556,9 @@ error: cut.yaml:3:5: while parsing a flow mapping, did not find expected ',' or 
 "#]],
         ),
         (
-            "--policy policy.yaml --cluster ../../src",
+            "--policy policy.yaml --cluster ../common",
             str![[r#"
-error: folder `../../src` holds no .json, .jsonl, .ndjson, .yaml or .yml files
+error: folder `../common` holds no .json, .jsonl, .ndjson, .yaml or .yml files
 
 "#]],
         ),
@@ -623,6 +623,18 @@ fn timings_are_one_line() {
 {"read_ms":[..],"plan_ms":[..],"audit_ms":[..],"write_ms":[..],"strategies":{"RemoveDuplicates":[..],"RemovePodsViolatingNodeTaints":[..]},"peak_rss_kib":[..]}
 
 "#]]);
+}
+
+/// What the README shows is what its first command prints; `...` there stands for left out lines.
+#[test]
+fn the_sample_in_the_readme() {
+    let root = folder().join("../../../..");
+    let readme = fs::read_to_string(root.join("README.md")).expect("it is there");
+    let mut blocks = readme.split("```");
+    let command =
+        blocks.find_map(|block| block.split_once("cargo run --release -- ")).expect("it is there");
+    let sample = blocks.find_map(|block| block.strip_prefix("text\n")).expect("it is there");
+    descheduler(command.1.trim()).current_dir(root).assert().code(0).stdout_eq(sample.to_owned());
 }
 
 /// A reader that has seen enough, as `head` has, is no error.
