@@ -76,11 +76,11 @@ fn draw(counts: &Counts, ended: &Receiver<()>) {
     loop {
         let done = counts.done.load(Ordering::Relaxed);
         let total = counts.total.load(Ordering::Relaxed);
-        bar.set_position(done);
         if total > 0 && bar.length().is_none() {
             bar.set_length(total);
             bar.set_style(style("reading {wide_bar} {bytes} of {total_bytes}"));
         }
+        bar.set_position(done);
         bar.tick();
         if !goes_on(FRAME) {
             break;

@@ -605,7 +605,7 @@ RemoveDuplicates  1 pod
 Notes
   skipped 1 object of kinds that no rule looks at: 1 Ingress
 
-Faults in the cluster files  what they concern stays
+Faults in the cluster files  2; what they concern stays
   Pod shop/web-3: `spec.containers[0].resources.requests.cpu`: expected a number and perhaps a suffix, such as 2, 0.5,
     100m or 128Mi; 'l' at offset 0 is out of place (odd.yaml, object 0)
   Pod shop/u{202e}/a/u{1b}[2Jb: `spec.nodeName`: invalid type: integer `7`, expected a string (trick.json, object 0)

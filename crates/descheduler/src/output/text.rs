@@ -146,7 +146,7 @@ fn anomalies(anomalies: &[Anomaly], page: &mut Page<'_>) -> io::Result<()> {
     }
     page.heading(&[
         Span::new(Ink::Bold, "Faults in the cluster files"),
-        Span::new(Ink::Dim, "  what they concern stays"),
+        Span::new(Ink::Dim, format!("  {}; what they concern stays", anomalies.len())),
     ])?;
     for anomaly in anomalies.iter().take(LINES_MAX) {
         page.paragraph(2, &[], &anomaly.to_string(), Ink::Plain)?;
