@@ -1,8 +1,35 @@
 //! What kube-scheduler would see and do.
 //!
-//! [`View`] is the snapshot seen through the moves planned so far. It is where later decisions
-//! learn of earlier ones, and the only thing about the world that changes while a plan is made.
+//! ```text
+//!  Snapshot -+-> View        what strategies see: planned pods are gone
+//!            |
+//!            +-> Occupancy   what the scheduler sees: planned pods are on their way out,
+//!            |      |        replacements hold their place
+//!            +-> Model ----> place(occupancy, pod) -> Placement { feasible with scores, why not }
+//!                  |            PreFilter, Filter, Score: plugins/, one file each
+//!               Version, Profiles
+//! ```
+//!
+//! Rules: docs/spec/scheduler.md. What differs between versions stands in `version.rs` alone.
 
+mod cycle;
+mod model;
+mod occupancy;
+mod outcome;
+mod plugins;
+mod pod;
+mod profile;
+mod terms;
+mod version;
 mod view;
 
+pub use model::Model;
+pub use occupancy::{Occupancy, OccupancyMark};
+pub use outcome::{Candidate, Code, CycleError, Fault, Placement, Stage, TaintKey, Why};
+pub use pod::PodRef;
+pub use profile::{
+    AddedAffinity, DefaultConstraint, FitArgs, InterPodArgs, NodeTerm, NodeTerms, Plugin, Profile,
+    ScoringStrategy, ShapePoint, SpreadDefaults,
+};
+pub use version::Version;
 pub use view::{Mark, View};

@@ -1,0 +1,258 @@
+//! One scheduling cycle: look at the pod, filter nodes, score what is left
+//! (docs/spec/scheduler.md section 1).
+
+use std::rc::Rc;
+
+use descheduler_cluster::{NodeId, PodAffinityTerm, PodId, Snapshot};
+
+use crate::model::{About, Model};
+use crate::occupancy::Occupancy;
+use crate::outcome::{Candidate, Code, CycleError, Fault, Placement, Stage, Why};
+use crate::plugins::{self, NodeFilter, Prepared, Rejection, Scores};
+use crate::pod::PodRef;
+use crate::profile::{Plugin, Profile};
+
+/// What every plugin sees.
+pub(crate) struct Cycle<'c, 's> {
+    pub(crate) model: &'c Model<'s>,
+    pub(crate) profile: &'c Profile,
+    pub(crate) occupancy: &'c Occupancy<'s>,
+    pub(crate) pod: &'c PodRef<'s>,
+}
+
+impl<'s> Cycle<'_, 's> {
+    pub(crate) fn snapshot(&self) -> &'s Snapshot {
+        self.model.snapshot()
+    }
+
+    /// Whom a term of the incoming pod is about.
+    pub(crate) fn about(&self, term: &'s PodAffinityTerm) -> Rc<About> {
+        self.model.about(term, self.pod.namespace)
+    }
+}
+
+/// Filters that are on in this cycle, in order.
+type Filters<'c, 's> = Vec<(Plugin, Box<dyn NodeFilter<'s> + 'c>)>;
+
+/// What looking at the pod came to.
+enum Looked<'c, 's> {
+    Ends(Placement),
+    GoesOn {
+        filters: Filters<'c, 's>,
+        /// The plugins that had nothing to do.
+        skipped: Vec<Plugin>,
+        /// The nodes that plugins allow; all when `None`.
+        only: Option<Vec<NodeId>>,
+    },
+}
+
+/// Runs the cycle for a pod. `detail`: keep each plugin's score.
+pub(crate) fn run<'s>(
+    model: &Model<'s>,
+    profile: &Profile,
+    occupancy: &mut Occupancy<'s>,
+    pod: &PodRef<'s>,
+    detail: bool,
+) -> Placement {
+    let nominated = Nominated::before(model.snapshot(), pod);
+    let mut placement = Placement::default();
+    let crowded = {
+        let cycle = Cycle { model, profile, occupancy, pod };
+        match look(&cycle, &[]) {
+            Looked::Ends(placement) => return placement,
+            Looked::GoesOn { filters, skipped, only } => {
+                if let Err(error) = filter(&cycle, &filters, only.as_deref(), &mut placement) {
+                    return Placement { error: Some(error), ..Placement::default() };
+                }
+                skipped
+            }
+        }
+    };
+    if let Err(error) = nominated.filter(model, profile, occupancy, pod, &crowded, &mut placement) {
+        return Placement { error: Some(error), ..Placement::default() };
+    }
+    let cycle = Cycle { model, profile, occupancy, pod };
+    match score(&cycle, &mut placement, detail) {
+        Ok(()) => placement,
+        Err(error) => Placement { error: Some(error), ..Placement::default() },
+    }
+}
+
+/// PreFilter, leaving out the plugins in `off`.
+fn look<'c, 's>(cycle: &'c Cycle<'c, 's>, off: &[Plugin]) -> Looked<'c, 's> {
+    let (mut filters, mut skipped): (Filters<'c, 's>, Vec<Plugin>) = Default::default();
+    let mut only: Option<Vec<NodeId>> = None;
+    let mut rejected = None;
+    for &plugin in cycle.profile.pre_filter.iter().filter(|plugin| !off.contains(plugin)) {
+        match plugins::prepare(plugin, cycle) {
+            Prepared::Skip => skipped.push(plugin),
+            Prepared::Filter(filter) => filters.push((plugin, filter)),
+            Prepared::Within(nodes, filter) => {
+                only = Some(match only {
+                    None => nodes,
+                    Some(only) => only.into_iter().filter(|node| nodes.contains(node)).collect(),
+                });
+                filters.extend(filter.map(|filter| (plugin, filter)));
+                if only.as_ref().is_some_and(Vec::is_empty) {
+                    return Looked::Ends(Placement::rejected(nothing_in_common()));
+                }
+            }
+            Prepared::Reject(code, why) => {
+                let fault = Fault { code, plugin: Some(plugin), why };
+                if code == Code::UnschedulableAndUnresolvable {
+                    return Looked::Ends(Placement::rejected(fault));
+                }
+                rejected = Some(fault);
+            }
+        }
+    }
+    if let Some(fault) = rejected {
+        return Looked::Ends(Placement::rejected(fault));
+    }
+    let order = |plugin: Plugin| cycle.profile.filter.iter().position(|&other| other == plugin);
+    filters.retain(|(plugin, _)| order(*plugin).is_some());
+    filters.sort_by_key(|(plugin, _)| order(*plugin));
+    Looked::GoesOn { filters, skipped, only }
+}
+
+fn nothing_in_common() -> Fault {
+    Fault { code: Code::UnschedulableAndUnresolvable, plugin: None, why: Why::OutsideSet }
+}
+
+/// Sorts all nodes into feasible and not.
+fn filter<'s>(
+    cycle: &Cycle<'_, 's>,
+    filters: &Filters<'_, 's>,
+    only: Option<&[NodeId]>,
+    placement: &mut Placement,
+) -> Result<(), CycleError> {
+    for &node in cycle.snapshot().nodes() {
+        if only.is_some_and(|only| !only.contains(&node)) {
+            placement.infeasible.push((node, nothing_in_common()));
+            continue;
+        }
+        match check(cycle, filters, node)? {
+            None => {
+                placement.feasible.push(Candidate { node, total: 0, scores: Vec::new() });
+            }
+            Some(fault) => placement.infeasible.push((node, fault)),
+        }
+    }
+    Ok(())
+}
+
+/// The first fault that a filter finds with a node.
+fn check<'s>(
+    cycle: &Cycle<'_, 's>,
+    filters: &Filters<'_, 's>,
+    node: NodeId,
+) -> Result<Option<Fault>, CycleError> {
+    for (plugin, filter) in filters {
+        match filter.check(cycle, node) {
+            Ok(()) => {}
+            Err(Rejection::Fault(code, why)) => {
+                return Ok(Some(Fault { code, plugin: Some(*plugin), why }));
+            }
+            Err(Rejection::Error(message)) => {
+                return Err(CycleError { stage: Stage::Filter, plugin: *plugin, message });
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Pods that preemption has promised a node to, and that come first
+/// (docs/spec/scheduler.md section 8.1).
+struct Nominated(Vec<(NodeId, PodId)>);
+
+impl Nominated {
+    fn before(snapshot: &Snapshot, pod: &PodRef<'_>) -> Self {
+        let of_node = |id: PodId| {
+            let name = snapshot.pod(id).nominated?;
+            let found = snapshot
+                .nodes()
+                .iter()
+                .find(|&&node| *snapshot.node(node).name == *snapshot.text(name));
+            found.map(|&node| (node, id))
+        };
+        let before = |id: &PodId| {
+            let other = snapshot.pod(*id);
+            *id != pod.id && other.spec.priority.unwrap_or(0) >= pod.priority()
+        };
+        let pending = snapshot.pending().iter().copied();
+        let mut all: Vec<_> = pending.filter(before).filter_map(of_node).collect();
+        all.sort_unstable();
+        Self(all)
+    }
+
+    /// Filters the nodes concerned once more with those pods on them.
+    fn filter<'s>(
+        &self,
+        model: &Model<'s>,
+        profile: &Profile,
+        occupancy: &mut Occupancy<'s>,
+        pod: &PodRef<'s>,
+        skipped: &[Plugin],
+        placement: &mut Placement,
+    ) -> Result<(), CycleError> {
+        for of_node in self.0.chunk_by(|(a, _), (b, _)| a == b) {
+            let node = of_node[0].0;
+            let outside =
+                |(other, fault): &(NodeId, Fault)| *other == node && fault.plugin.is_none();
+            if placement.infeasible.iter().any(outside) {
+                continue;
+            }
+            let mark = occupancy.mark();
+            for &(_, id) in of_node {
+                occupancy.place(PodRef::of(model.snapshot(), id), node);
+            }
+            let cycle = Cycle { model, profile, occupancy, pod };
+            let found = match look(&cycle, skipped) {
+                Looked::Ends(Placement { error: Some(error), .. }) => Err(error),
+                Looked::Ends(placement) => Ok(placement.rejected),
+                Looked::GoesOn { filters, .. } => check(&cycle, &filters, node),
+            };
+            occupancy.undo_to(mark);
+            if let Some(fault) = found? {
+                placement.feasible.retain(|scored| scored.node != node);
+                placement.infeasible.retain(|(other, _)| *other != node);
+                placement.infeasible.push((node, fault));
+            }
+        }
+        if !self.0.is_empty() {
+            let snapshot = model.snapshot();
+            placement
+                .infeasible
+                .sort_by(|(a, _), (b, _)| snapshot.node(*a).name.cmp(&snapshot.node(*b).name));
+        }
+        Ok(())
+    }
+}
+
+/// Scores the feasible nodes.
+fn score(cycle: &Cycle<'_, '_>, placement: &mut Placement, detail: bool) -> Result<(), CycleError> {
+    if placement.feasible.is_empty() {
+        return Ok(());
+    }
+    let nodes: Vec<NodeId> = placement.feasible.iter().map(|scored| scored.node).collect();
+    for &(plugin, weight) in &cycle.profile.score {
+        let failed = |stage| move |message| CycleError { stage, plugin, message };
+        let scores = match plugins::scores(plugin, cycle, &nodes) {
+            Scores::Skip => continue,
+            Scores::Error(message) => return Err(failed(Stage::PreScore)(message)),
+            Scores::Panic(message) => return Err(failed(Stage::Panic)(message)),
+            Scores::By(scores) => scores,
+        };
+        let mut raw: Vec<i64> = nodes.iter().map(|&node| scores.raw(cycle, node)).collect();
+        scores.normalize(&nodes, &mut raw);
+        placement.plugins.push(plugin);
+        for (scored, score) in placement.feasible.iter_mut().zip(raw) {
+            let weighted = score * weight;
+            scored.total += weighted;
+            if detail {
+                scored.scores.push(weighted);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! kube-scheduler as a function of a snapshot.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use descheduler_cluster::{GroupId, PodAffinityTerm, Snapshot, Sym};
+use hashbrown::HashMap;
+
+use crate::cycle;
+use crate::occupancy::Occupancy;
+use crate::outcome::Placement;
+use crate::pod::PodRef;
+use crate::profile::Profile;
+use crate::terms::Namespaces;
+use crate::version::{Rules, Version};
+
+/// The scheduler of one cluster: its version, its profiles, and what can be worked out once for
+/// all pods.
+pub struct Model<'s> {
+    snapshot: &'s Snapshot,
+    pub(crate) rules: Rules,
+    profiles: Vec<Profile>,
+    /// For each image the size it was first seen with, and how many nodes have it.
+    images: HashMap<Sym, ImageState>,
+    about: RefCell<HashMap<(&'s PodAffinityTerm, Sym), Rc<About>>>,
+}
+
+/// Where an image is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ImageState {
+    pub(crate) size: i64,
+    pub(crate) nodes: u32,
+}
+
+/// Whom a term of the pod to be placed is about.
+#[derive(Debug)]
+pub(crate) struct About {
+    pub(crate) namespaces: Namespaces,
+    /// By id.
+    pub(crate) groups: Vec<GroupId>,
+}
+
+impl<'s> Model<'s> {
+    /// A scheduler for the pods of a snapshot.
+    pub fn new(snapshot: &'s Snapshot, version: Version, profiles: Vec<Profile>) -> Self {
+        let mut images: HashMap<Sym, ImageState> = HashMap::new();
+        for &node in snapshot.nodes() {
+            for &(image, size) in &snapshot.node(node).images {
+                images.entry(image).or_insert(ImageState { size, nodes: 0 }).nodes += 1;
+            }
+        }
+        Self { snapshot, rules: version.rules(), profiles, images, about: RefCell::default() }
+    }
+
+    /// The snapshot underneath.
+    pub fn snapshot(&self) -> &'s Snapshot {
+        self.snapshot
+    }
+
+    /// The pods on their nodes, to place others among.
+    pub fn occupancy(&self) -> Occupancy<'s> {
+        Occupancy::new(self.snapshot, self.rules.resize)
+    }
+
+    /// The profile that serves a pod, if this scheduler does at all.
+    pub fn profile_of(&self, pod: &PodRef<'_>) -> Option<&Profile> {
+        let name = self.snapshot.text(pod.spec.scheduler_name);
+        self.profiles.iter().find(|profile| profile.scheduler_name == name)
+    }
+
+    /// Where a pod could be placed. `detail`: keep each plugin's score.
+    ///
+    /// Occupancy is changed only for the time of the call.
+    pub fn place(
+        &self,
+        profile: &Profile,
+        occupancy: &mut Occupancy<'s>,
+        pod: &PodRef<'s>,
+        detail: bool,
+    ) -> Placement {
+        cycle::run(self, profile, occupancy, pod, detail)
+    }
+
+    pub(crate) fn image(&self, image: Sym) -> Option<ImageState> {
+        self.images.get(&image).copied()
+    }
+
+    /// Whom a term of a pod in `own` that is to be placed is about.
+    pub(crate) fn about(&self, term: &'s PodAffinityTerm, own: Sym) -> Rc<About> {
+        let mut known = self.about.borrow_mut();
+        let about = known.entry((term, own)).or_insert_with(|| {
+            let loose = self.rules.loose_namespace_selectors;
+            let namespaces = Namespaces::of(self.snapshot, term, own, loose);
+            let groups = match &term.selector {
+                Some(selector) => namespaces.groups(self.snapshot, selector),
+                None => Vec::new(),
+            };
+            Rc::new(About { namespaces, groups })
+        });
+        Rc::clone(about)
+    }
+}

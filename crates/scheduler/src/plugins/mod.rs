@@ -1,0 +1,174 @@
+//! The plugins of kube-scheduler, one file each, filter and score together.
+//!
+//! A plugin first looks at the pod ([`prepare`], the scheduler's PreFilter) and answers with a
+//! filter for nodes, with nothing to do, or with a rejection of the whole pod. Of the nodes that
+//! pass all filters it may then make scores ([`scores`], the scheduler's PreScore).
+
+use descheduler_cluster::{NodeId, PodSpec, Taint, Toleration, TolerationOperator};
+
+use crate::cycle::Cycle;
+use crate::outcome::{Code, Why};
+use crate::profile::Plugin;
+
+mod dynamic_resources;
+mod image_locality;
+mod inter_pod_affinity;
+mod node_affinity;
+mod node_declared_features;
+mod node_name;
+mod node_ports;
+mod node_resources_balanced_allocation;
+mod node_resources_fit;
+mod node_unschedulable;
+mod node_volume_limits;
+mod pod_topology_spread;
+mod taint_toleration;
+mod volume_binding;
+mod volume_restrictions;
+mod volume_zone;
+
+/// What looking at the pod came to.
+pub(crate) enum Prepared<'c, 's> {
+    /// The plugin has nothing to do in this cycle.
+    Skip,
+    /// Nodes are to be filtered.
+    Filter(Box<dyn NodeFilter<'s> + 'c>),
+    /// Only these nodes come into question, and may have to be filtered besides.
+    Within(Vec<NodeId>, Option<Box<dyn NodeFilter<'s> + 'c>>),
+    /// No node will do.
+    Reject(Code, Why),
+}
+
+impl<'c, 's> Prepared<'c, 's> {
+    fn filter(filter: impl NodeFilter<'s> + 'c) -> Self {
+        Self::Filter(Box::new(filter))
+    }
+}
+
+/// Says of single nodes whether they will do.
+pub(crate) trait NodeFilter<'s> {
+    fn check(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> Result<(), Rejection>;
+}
+
+/// Why a node will not do.
+pub(crate) enum Rejection {
+    Fault(Code, Why),
+    /// The whole cycle fails.
+    Error(String),
+}
+
+/// The node will not do, whatever happens to other pods.
+fn never(why: Why) -> Result<(), Rejection> {
+    Err(Rejection::Fault(Code::UnschedulableAndUnresolvable, why))
+}
+
+/// The node will not do as it is.
+fn not_now(why: Why) -> Result<(), Rejection> {
+    Err(Rejection::Fault(Code::Unschedulable, why))
+}
+
+/// What preparing to score came to.
+pub(crate) enum Scores<'c, 's> {
+    /// Nothing: the plugin scores no node.
+    Skip,
+    /// The cycle fails.
+    Error(String),
+    /// The scheduler crashes.
+    Panic(String),
+    /// Scores for nodes.
+    By(Box<dyn NodeScore<'s> + 'c>),
+}
+
+impl<'c, 's> Scores<'c, 's> {
+    fn by(scores: impl NodeScore<'s> + 'c) -> Self {
+        Self::By(Box::new(scores))
+    }
+}
+
+/// Scores single nodes.
+pub(crate) trait NodeScore<'s> {
+    /// The score before it is made comparable.
+    fn raw(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> i64;
+
+    /// Brings the scores of all feasible nodes into 0 to 100.
+    fn normalize(&self, _nodes: &[NodeId], _raw: &mut [i64]) {}
+}
+
+/// The PreFilter of a plugin.
+pub(crate) fn prepare<'c, 's>(plugin: Plugin, cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
+    match plugin {
+        Plugin::NodeUnschedulable => node_unschedulable::prepare(cycle),
+        Plugin::NodeName => node_name::prepare(cycle),
+        Plugin::TaintToleration => taint_toleration::prepare(),
+        Plugin::NodeAffinity => node_affinity::prepare(cycle),
+        Plugin::NodePorts => node_ports::prepare(cycle),
+        Plugin::NodeResourcesFit => node_resources_fit::prepare(cycle),
+        Plugin::VolumeRestrictions => volume_restrictions::prepare(cycle),
+        Plugin::NodeVolumeLimits => node_volume_limits::prepare(cycle),
+        Plugin::VolumeBinding => volume_binding::prepare(cycle),
+        Plugin::VolumeZone => volume_zone::prepare(cycle),
+        Plugin::PodTopologySpread => pod_topology_spread::prepare(cycle),
+        Plugin::InterPodAffinity => inter_pod_affinity::prepare(cycle),
+        Plugin::DynamicResources => dynamic_resources::prepare(cycle),
+        Plugin::NodeDeclaredFeatures => node_declared_features::prepare(cycle),
+        Plugin::NodeResourcesBalancedAllocation | Plugin::ImageLocality => Prepared::Skip,
+    }
+}
+
+/// The PreScore of a plugin.
+pub(crate) fn scores<'c, 's>(
+    plugin: Plugin,
+    cycle: &'c Cycle<'c, 's>,
+    feasible: &'c [NodeId],
+) -> Scores<'c, 's> {
+    match plugin {
+        Plugin::TaintToleration => taint_toleration::scores(cycle),
+        Plugin::NodeAffinity => node_affinity::scores(cycle),
+        Plugin::NodeResourcesFit => node_resources_fit::scores(cycle),
+        Plugin::VolumeBinding => volume_binding::scores(cycle, feasible),
+        Plugin::PodTopologySpread => pod_topology_spread::scores(cycle, feasible),
+        Plugin::InterPodAffinity => inter_pod_affinity::scores(cycle),
+        Plugin::NodeResourcesBalancedAllocation => {
+            node_resources_balanced_allocation::scores(cycle)
+        }
+        Plugin::ImageLocality => image_locality::scores(cycle),
+        Plugin::NodeUnschedulable
+        | Plugin::NodeName
+        | Plugin::NodePorts
+        | Plugin::VolumeRestrictions
+        | Plugin::NodeVolumeLimits
+        | Plugin::VolumeZone
+        | Plugin::DynamicResources
+        | Plugin::NodeDeclaredFeatures => Scores::Skip,
+    }
+}
+
+/// Whether the pod tolerates a taint. The scheduler does not compare numbers unless an alpha gate
+/// says so (docs/spec/scheduler.md section 3.3).
+fn tolerates(cycle: &Cycle<'_, '_>, toleration: &Toleration, taint: &Taint) -> bool {
+    let compares = matches!(toleration.operator, TolerationOperator::Lt | TolerationOperator::Gt);
+    !compares && toleration.tolerates(taint, cycle.snapshot().strings())
+}
+
+/// The first taint of a node that keeps the pod away.
+fn untolerated<'t>(
+    cycle: &Cycle<'_, '_>,
+    spec: &PodSpec,
+    taints: &'t [Taint],
+) -> Option<&'t Taint> {
+    let mut hard = taints.iter().filter(|taint| taint.effect.is_hard());
+    hard.find(|taint| !spec.tolerations.iter().any(|one| tolerates(cycle, one, taint)))
+}
+
+/// The scheduler's default normalisation (docs/spec/scheduler.md section 7.1).
+fn normalize_by_max(raw: &mut [i64], reverse: bool) {
+    let max = raw.iter().copied().max().unwrap_or(0);
+    for score in raw {
+        *score = match (max, reverse) {
+            (0, true) => 100,
+            (0, false) => *score,
+            (_, true) => 100 - 100 * *score / max,
+            (_, false) => 100 * *score / max,
+        };
+    }
+}

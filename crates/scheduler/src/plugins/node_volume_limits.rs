@@ -1,0 +1,147 @@
+//! NodeVolumeLimits: how many volumes of a CSI driver a node can attach
+//! (docs/spec/scheduler.md sections 8 and 14.6).
+
+use descheduler_cluster::volumes::successor;
+use descheduler_cluster::{Claim, CsiNode, NodeId, Sym};
+use hashbrown::{HashMap, HashSet};
+
+use super::{NodeFilter, Prepared, Rejection, not_now};
+use crate::cycle::Cycle;
+use crate::outcome::Why;
+use crate::pod::PodRef;
+
+/// A volume, by its driver and what names it there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Volume<'s> {
+    Known {
+        driver: Sym,
+        handle: Sym,
+    },
+    /// To be made for a claim.
+    Wanted {
+        driver: Sym,
+        namespace: Sym,
+        claim: &'s str,
+    },
+}
+
+impl Volume<'_> {
+    fn driver(self) -> Sym {
+        match self {
+            Self::Known { driver, .. } | Self::Wanted { driver, .. } => driver,
+        }
+    }
+}
+
+struct Limits;
+
+pub(super) fn prepare<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
+    match cycle.pod.claims.is_empty() && cycle.pod.ephemeral_claims.is_empty() {
+        true => Prepared::Skip,
+        false => Prepared::filter(Limits),
+    }
+}
+
+impl<'s> NodeFilter<'s> for Limits {
+    fn check(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> Result<(), Rejection> {
+        let snapshot = cycle.snapshot();
+        let name = snapshot.sym(&snapshot.node(node).name);
+        let csi_node = snapshot.csi_node(name);
+        if csi_node.is_none() && !cycle.model.rules.missing_drivers_count {
+            return Ok(());
+        }
+        let mut new = HashSet::new();
+        volumes_of(cycle, csi_node, cycle.pod, true, &mut new).map_err(Rejection::Error)?;
+        if cycle.model.rules.missing_drivers_count {
+            let lacks = |volume: &Volume<'_>| lacks_required(cycle, csi_node, volume.driver());
+            if new.iter().any(lacks) {
+                return not_now(Why::DriverMissing);
+            }
+        }
+        let Some(csi_node) = csi_node else { return Ok(()) };
+        let limits: HashMap<Sym, i64> =
+            csi_node.drivers.iter().filter_map(|&(driver, limit)| Some((driver, limit?))).collect();
+        if new.is_empty() || limits.is_empty() {
+            return Ok(());
+        }
+        let mut used = HashSet::new();
+        for occupant in cycle.occupancy.occupants(node) {
+            volumes_of(cycle, Some(csi_node), &occupant.pod, false, &mut used)
+                .map_err(Rejection::Error)?;
+        }
+        new.retain(|volume| !used.contains(volume));
+        // A volume that is attached without being used counts here and, if it is the pod's own,
+        // among the new ones too.
+        for attachment in snapshot.attachments_of(name) {
+            let volume = snapshot.volume(attachment.volume).and_then(|volume| volume.csi);
+            if let Some((_, handle)) = volume {
+                used.insert(Volume::Known { driver: attachment.attacher, handle });
+            }
+        }
+        let count = |volumes: &HashSet<Volume<'_>>, driver: Sym| {
+            volumes.iter().filter(|volume| volume.driver() == driver).count() as i64
+        };
+        let exceeded = new.iter().any(|volume| {
+            let driver = volume.driver();
+            let limit = limits.get(&driver);
+            limit.is_some_and(|&limit| count(&used, driver) + count(&new, driver) > limit)
+        });
+        if exceeded { not_now(Why::VolumeLimit) } else { Ok(()) }
+    }
+}
+
+fn lacks_required(cycle: &Cycle<'_, '_>, csi_node: Option<&CsiNode>, driver: Sym) -> bool {
+    let required = cycle.snapshot().csi_driver(driver).is_some_and(|d| d.prevent_if_missing);
+    let has = |node: &CsiNode| node.drivers.iter().any(|&(name, _)| name == driver);
+    required && !csi_node.is_some_and(has)
+}
+
+/// Adds the attachable volumes of a pod. What is wrong with the claims of a pod that is there
+/// already is passed over; with those of the pod to be placed it ends the cycle.
+fn volumes_of<'s>(
+    cycle: &Cycle<'_, 's>,
+    csi_node: Option<&CsiNode>,
+    pod: &PodRef<'s>,
+    new: bool,
+    found: &mut HashSet<Volume<'s>>,
+) -> Result<(), String> {
+    let claims = pod.claims.iter().map(|name| (name, false));
+    for (name, ephemeral) in claims.chain(pod.ephemeral_claims.iter().map(|name| (name, true))) {
+        let Some(claim) = cycle.snapshot().claim(pod.namespace, name) else {
+            if new {
+                return Err(format!("looking up claim `{name}`: it is not known"));
+            }
+            continue;
+        };
+        if ephemeral && !super::volume_binding::is_for(cycle, claim, pod) {
+            return Err(format!("claim `{name}` was not made for the pod"));
+        }
+        found.extend(volume_of(cycle, csi_node, claim));
+    }
+    Ok(())
+}
+
+fn volume_of<'s>(
+    cycle: &Cycle<'_, 's>,
+    csi_node: Option<&CsiNode>,
+    claim: &'s Claim,
+) -> Option<Volume<'s>> {
+    let snapshot = cycle.snapshot();
+    let takes_over = |plugin: Sym| {
+        !cycle.model.rules.migration_is_announced
+            || csi_node.is_some_and(|node| node.migrated.contains(&plugin))
+    };
+    if let Some(volume) = snapshot.volume(claim.volume) {
+        if let Some((driver, handle)) = volume.csi {
+            return Some(Volume::Known { driver, handle });
+        }
+        let legacy = volume.legacy.filter(|legacy| takes_over(legacy.plugin))?;
+        return Some(Volume::Known { driver: legacy.driver, handle: legacy.handle });
+    }
+    let provisioner = snapshot.storage_class(claim.class)?.provisioner;
+    let driver = match successor(snapshot.text(provisioner)) {
+        Some(driver) => takes_over(provisioner).then(|| snapshot.sym(driver))?,
+        None => provisioner,
+    };
+    Some(Volume::Wanted { driver, namespace: claim.namespace, claim: &claim.name })
+}
