@@ -7,6 +7,7 @@
 //! anti-affinity to (`anti_affinity`), upstream's own fit check (`upstream_fit`), and how full nodes
 //! are (`utilization`).
 
+mod age;
 mod anti_affinity;
 mod order;
 mod protections;

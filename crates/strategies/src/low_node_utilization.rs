@@ -201,8 +201,8 @@ impl LowNodeUtilization {
         }
         if i64::try_from(under).is_ok_and(|under| under <= self.number_of_nodes) {
             return Some(format!(
-                "nothing moves: {under} nodes are under-utilized, and only more than \
-                 numberOfNodes ({}) count",
+                "nothing moves: {under} of {nodes} nodes are under-utilized, not more than \
+                 numberOfNodes ({})",
                 self.number_of_nodes
             ));
         }

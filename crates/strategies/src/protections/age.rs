@@ -3,6 +3,8 @@
 use descheduler_cluster::{GoDuration, Snapshot};
 use descheduler_engine::{Args, Check, Protection, Reason};
 
+use crate::age::span;
+
 const TOO_YOUNG: &str = "TooYoung";
 
 /// Pods that started less than this before the snapshot was taken, or not yet. As upstream, and
@@ -27,7 +29,8 @@ impl Protection for MinAge {
             let age = snapshot.taken_at().duration_since(started);
             match age.as_nanos() < i128::from(min.as_nanos()) {
                 true => {
-                    let detail = format!("it started {}s ago, minPodAge is {min}", age.as_secs());
+                    let age = span(age.as_secs().max(0).unsigned_abs());
+                    let detail = format!("it started {age} ago, minPodAge is {min}");
                     Err(Reason::new(TOO_YOUNG, detail))
                 }
                 false => Ok(()),
