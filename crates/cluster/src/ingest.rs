@@ -12,9 +12,10 @@ use jiff::Timestamp;
 use serde_json::value::RawValue;
 
 use crate::pod::Pod;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Kind, Snapshot};
+use crate::volumes;
 use crate::wire;
-use crate::workloads::WorkloadKind;
+use crate::workloads::{Revision, Service, Workload, WorkloadKind};
 
 mod anomaly;
 mod budgets;
@@ -25,34 +26,24 @@ mod pod;
 mod pools;
 mod salvage;
 mod selectors;
+mod spec;
+mod storage;
+mod templates;
+mod workloads;
 
 pub use anomaly::{Anomaly, Source, SyntaxError};
 use anomaly::{Flaws, Origin};
-use budgets::{BudgetDraft, WorkloadDraft};
+use budgets::BudgetDraft;
 use pools::{Draft, Pools};
 pub use salvage::check_syntax;
+use templates::Class;
 
 /// Lists within lists are followed this deep; each level reads its text once more.
 const LIST_DEPTH_MAX: usize = 8;
 
 /// Kinds that are known but have no part in any rule yet: counted without being read.
-const KNOWN_KINDS: [&str; 15] = [
-    "CSIDriver",
-    "CSINode",
-    "CSIStorageCapacity",
-    "ControllerRevision",
-    "DaemonSet",
-    "DeviceClass",
-    "Job",
-    "NodeMetrics",
-    "PersistentVolume",
-    "PodMetrics",
-    "ResourceClaim",
-    "ResourceSlice",
-    "Service",
-    "StorageClass",
-    "VolumeAttachment",
-];
+const KNOWN_KINDS: [&str; 5] =
+    ["DeviceClass", "NodeMetrics", "PodMetrics", "ResourceClaim", "ResourceSlice"];
 
 /// Collects objects until [`Ingest::finish`].
 #[derive(Debug, Default)]
@@ -65,12 +56,20 @@ pub struct Ingest {
     nodes: Vec<Draft<crate::node::Node>>,
     pods: Vec<Draft<Pod>>,
     budgets: Vec<Draft<BudgetDraft>>,
-    workloads: Vec<Draft<WorkloadDraft>>,
+    workloads: BTreeMap<WorkloadKind, Vec<Draft<Option<Workload>>>>,
+    revisions: Vec<Draft<Option<Revision>>>,
+    services: Vec<Draft<Option<Service>>>,
     /// The kind of the workload that is being read; items of a `DeploymentList` do not say so.
     workload_kind: WorkloadKind,
     namespaces: Vec<Draft<Box<crate::labels::Labels>>>,
-    claims: Vec<Draft<crate::volumes::Claim>>,
-    priority_classes: Vec<Draft<i32>>,
+    priority_classes: Vec<Draft<Option<Class>>>,
+    claims: Vec<Draft<Option<volumes::Claim>>>,
+    volumes: Vec<Draft<Option<volumes::PersistentVolume>>>,
+    classes: Vec<Draft<Option<volumes::StorageClass>>>,
+    csi_nodes: Vec<Draft<Option<volumes::CsiNode>>>,
+    csi_drivers: Vec<Draft<Option<volumes::CsiDriver>>>,
+    attachments: Vec<Draft<Option<volumes::VolumeAttachment>>>,
+    capacities: Vec<Draft<Option<volumes::CsiStorageCapacity>>>,
 }
 
 impl Ingest {
@@ -120,7 +119,7 @@ impl Ingest {
     /// Whether `kind` is one that some rule reads or may come to read; objects of other kinds
     /// are counted and skipped.
     pub fn knows(kind: &str) -> bool {
-        Taken::of(kind).is_some() || KNOWN_KINDS.contains(&kind)
+        Kind::of(kind).is_some() || KNOWN_KINDS.contains(&kind)
     }
 
     /// Sorts what was collected and builds the snapshot.
@@ -205,17 +204,8 @@ impl Ingest {
     }
 
     fn add_object(&mut self, origin: Origin, json: &[u8], kind: &str) -> Result<(), SyntaxError> {
-        match Taken::of(kind) {
-            Some(Taken::Pod) => self.read::<pod::PodObject>(origin, json),
-            Some(Taken::Node) => self.read::<node::NodeObject>(origin, json),
-            Some(Taken::Budget) => self.read::<budgets::BudgetObject>(origin, json),
-            Some(Taken::Namespace) => self.read::<other::NamespaceObject>(origin, json),
-            Some(Taken::Claim) => self.read::<other::ClaimObject>(origin, json),
-            Some(Taken::PriorityClass) => self.read::<other::PriorityClassObject>(origin, json),
-            Some(Taken::Workload(kind)) => {
-                self.workload_kind = kind;
-                self.read::<budgets::WorkloadObject>(origin, json)
-            }
+        match Kind::of(kind) {
+            Some(kind) => self.read_kind(origin, json, kind),
             None => salvage::check_syntax(json),
         }?;
         match self.counts.get_mut(kind) {
@@ -225,6 +215,52 @@ impl Ingest {
             }
         }
         Ok(())
+    }
+
+    fn read_kind(&mut self, origin: Origin, json: &[u8], kind: Kind) -> Result<(), SyntaxError> {
+        match kind {
+            Kind::Pod => self.read::<pod::PodObject>(origin, json),
+            Kind::Node => self.read::<node::NodeObject>(origin, json),
+            Kind::PodDisruptionBudget => self.read::<budgets::BudgetObject>(origin, json),
+            Kind::Namespace => self.read::<other::NamespaceObject>(origin, json),
+            Kind::PriorityClass => self.read::<other::PriorityClassObject>(origin, json),
+            Kind::Service => self.read::<other::ServiceObject>(origin, json),
+            Kind::PersistentVolumeClaim => self.read::<storage::ClaimObject>(origin, json),
+            Kind::PersistentVolume => self.read::<storage::VolumeObject>(origin, json),
+            Kind::StorageClass => self.read::<storage::ClassObject>(origin, json),
+            Kind::CsiNode => self.read::<storage::CsiNodeObject>(origin, json),
+            Kind::CsiDriver => self.read::<storage::CsiDriverObject>(origin, json),
+            Kind::CsiStorageCapacity => self.read::<storage::CapacityObject>(origin, json),
+            Kind::VolumeAttachment => self.read::<storage::AttachmentObject>(origin, json),
+            Kind::ReplicaSet => self.read_workload(origin, json, WorkloadKind::ReplicaSet),
+            Kind::StatefulSet => self.read_workload(origin, json, WorkloadKind::StatefulSet),
+            Kind::Deployment => self.read_workload(origin, json, WorkloadKind::Deployment),
+            Kind::Job => self.read_workload(origin, json, WorkloadKind::Job),
+            Kind::DaemonSet => self.read_workload(origin, json, WorkloadKind::DaemonSet),
+            Kind::ReplicationController => {
+                self.read_workload(origin, json, WorkloadKind::ReplicationController)
+            }
+            Kind::ControllerRevision => self.read::<workloads::RevisionObject>(origin, json),
+        }
+    }
+
+    fn read_workload(
+        &mut self,
+        origin: Origin,
+        json: &[u8],
+        kind: WorkloadKind,
+    ) -> Result<(), SyntaxError> {
+        self.workload_kind = kind;
+        match kind {
+            WorkloadKind::ReplicationController => {
+                self.read::<workloads::ControllerObject>(origin, json)
+            }
+            WorkloadKind::ReplicaSet
+            | WorkloadKind::StatefulSet
+            | WorkloadKind::Deployment
+            | WorkloadKind::Job
+            | WorkloadKind::DaemonSet => self.read::<workloads::WorkloadObject>(origin, json),
+        }
     }
 
     /// Reads an object of one kind, as well as can be.
@@ -259,6 +295,42 @@ impl Ingest {
         });
     }
 
+    /// A draft of `value`, of which nothing is kept if it is flawed. What is wrong is said.
+    fn settle<T>(
+        &mut self,
+        origin: Origin,
+        json: &[u8],
+        kind: (&str, bool),
+        metadata: &wire::Metadata<'_>,
+        flaws: &Flaws,
+        value: T,
+    ) -> Draft<Option<T>> {
+        self.note(origin, json, kind, metadata, flaws, flaws.is_empty().then_some(value))
+    }
+
+    /// A draft of `value`, which may be missing: it still stands for an object. `kind` comes with
+    /// whether it has namespaces.
+    fn note<T>(
+        &mut self,
+        origin: Origin,
+        json: &[u8],
+        (kind, namespaced): (&str, bool),
+        metadata: &wire::Metadata<'_>,
+        flaws: &Flaws,
+        value: Option<T>,
+    ) -> Draft<Option<T>> {
+        self.saw(metadata.creation_timestamp);
+        if !flaws.is_empty() {
+            let name = wire::text(&metadata.name);
+            let object = match namespaced {
+                true => format!("{kind} {}/{name}", pools::namespace_of(metadata)),
+                false => format!("{kind} {name}"),
+            };
+            self.complain_all(origin, &object, flaws);
+        }
+        Draft::new(&mut self.pools, metadata, namespaced, json, origin, value)
+    }
+
     fn complain_all(&mut self, origin: Origin, object: &str, flaws: &Flaws) {
         for (field, problem) in flaws.iter() {
             self.complain(origin, object, field, problem);
@@ -273,36 +345,6 @@ trait Object {
 
     /// Turns it into a draft. `flaws` are the parts that could not be read and were left out.
     fn take(ingest: &mut Ingest, origin: Origin, json: &[u8], object: Self::Wire<'_>, flaws: Flaws);
-}
-
-/// The kinds that are read.
-#[derive(Clone, Copy)]
-enum Taken {
-    Node,
-    Pod,
-    Namespace,
-    PriorityClass,
-    Budget,
-    Claim,
-    Workload(WorkloadKind),
-}
-
-impl Taken {
-    fn of(kind: &str) -> Option<Self> {
-        Some(match kind {
-            "Pod" => Self::Pod,
-            "Node" => Self::Node,
-            "Namespace" => Self::Namespace,
-            "PriorityClass" => Self::PriorityClass,
-            "PodDisruptionBudget" => Self::Budget,
-            "PersistentVolumeClaim" => Self::Claim,
-            "ReplicaSet" => Self::Workload(WorkloadKind::ReplicaSet),
-            "ReplicationController" => Self::Workload(WorkloadKind::ReplicationController),
-            "StatefulSet" => Self::Workload(WorkloadKind::StatefulSet),
-            "Deployment" => Self::Workload(WorkloadKind::Deployment),
-            _ => return None,
-        })
-    }
 }
 
 /// What the items of a list are if they do not say so themselves.

@@ -339,6 +339,14 @@ impl Selector {
         })
     }
 
+    /// The keys that must have one of some values, with those values.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (Sym, &[Sym])> {
+        self.requirements.iter().filter_map(|Requirement { key, test }| match test {
+            Test::In(values) => Some((*key, &values[..])),
+            Test::NotIn(_) | Test::Exists | Test::DoesNotExist | Test::Gt(_) | Test::Lt(_) => None,
+        })
+    }
+
     /// Whether the selector has no requirement, and so matches everything.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()

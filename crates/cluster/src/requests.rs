@@ -1,15 +1,25 @@
-//! What a pod asks of a node and what it holds there (docs/spec/scheduler.md section 4.1), and
-//! its quality of service (docs/spec/strategies.md section 3.9).
+//! What a pod asks of a node (docs/spec/scheduler.md section 4.1), what the scorer of resources
+//! counts for it (section 4.3), and its quality of service (docs/spec/strategies.md section 3.9).
 
 use smallvec::SmallVec;
 
-use crate::pod::QosClass;
-use crate::quantity::Quantity;
+use crate::pod::{QosClass, Scored};
+use crate::quantity::{Format, Quantity};
 use crate::resources::ResourceId;
-use crate::wire::{self, Amounts, Container, ContainerStatus, PodSpec, PodStatus, text};
+use crate::wire::{self, Amounts, Container, PodSpec, text};
+
+mod admission;
+mod resize;
+
+pub(crate) use admission::admit;
+pub(crate) use resize::resized;
+
+/// What the scorer takes a container to ask for that does not say.
+const DEFAULT_MILLI_CPU: i64 = 100;
+const DEFAULT_MEMORY_BYTES: i64 = 200 << 20;
 
 /// Exact amounts by resource, in the order of first mention. They are rounded once, at the end.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Totals<'a>(SmallVec<[(&'a str, Quantity); 4]>);
 
 impl<'a> Totals<'a> {
@@ -36,6 +46,14 @@ impl<'a> Totals<'a> {
         })
     }
 
+    /// Processor time and memory, rounded up.
+    pub(crate) fn scored(&self) -> Scored {
+        Scored {
+            cpu: self.find("cpu").map_or(0, Quantity::milli_value),
+            memory: self.find("memory").map_or(0, Quantity::value),
+        }
+    }
+
     fn entry(&mut self, name: &'a str) -> &mut Quantity {
         let at = self.0.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
             self.0.push((name, Quantity::ZERO));
@@ -44,7 +62,7 @@ impl<'a> Totals<'a> {
         &mut self.0[at].1
     }
 
-    fn find(&self, name: &str) -> Option<Quantity> {
+    pub(crate) fn find(&self, name: &str) -> Option<Quantity> {
         self.0.iter().find(|(known, _)| *known == name).map(|&(_, amount)| amount)
     }
 
@@ -63,73 +81,98 @@ impl<'a> Totals<'a> {
     }
 }
 
+/// Which of processor time and memory a container is taken to ask for when it does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Defaults {
+    cpu: bool,
+    memory: bool,
+}
+
+impl Defaults {
+    const NONE: Self = Self { cpu: false, memory: false };
+    const BOTH: Self = Self { cpu: true, memory: true };
+
+    /// Those for a pod on a node that asks for `asked`: both, unless there are requests of the pod
+    /// as a whole; then only what is not asked for at all.
+    fn on_node(spec: &PodSpec<'_>, asked: &Totals<'_>) -> Self {
+        if has_whole(spec) {
+            Self { cpu: asked.find("cpu").is_none(), memory: asked.find("memory").is_none() }
+        } else {
+            Self::BOTH
+        }
+    }
+
+    fn fill(self, amounts: &mut Totals<'_>) {
+        if self.cpu && amounts.find("cpu").is_none() {
+            amounts.0.push(("cpu", Quantity::from_millis(DEFAULT_MILLI_CPU, Format::DecimalSi)));
+        }
+        if self.memory && amounts.find("memory").is_none() {
+            amounts
+                .0
+                .push(("memory", Quantity::from_units(DEFAULT_MEMORY_BYTES, Format::BinarySi)));
+        }
+    }
+}
+
 /// The requests of a pod as those of one that is yet to be placed.
 pub(crate) fn requests<'a>(spec: &'a PodSpec<'_>) -> Totals<'a> {
-    total(spec, |container, _| asked(container.resources.as_ref()), asked(spec.resources.as_ref()))
+    whole_pod(spec, containers(spec, asked_of, Defaults::NONE), asked(spec.resources.as_ref()))
 }
 
-/// What a pod on a node holds while a resize in place is under way: for each container, and for
-/// the pod as a whole, the larger of what the spec asks and what the status says is in force.
-/// `None` when the status does not speak of resources.
-pub(crate) fn held<'a>(spec: &'a PodSpec<'_>, status: &'a PodStatus<'_>) -> Option<Totals<'a>> {
-    let statuses = || {
-        [&status.container_statuses, &status.init_container_statuses]
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter(|status| status.resources.is_some())
-    };
-    if status.resources.is_none() && statuses().next().is_none() {
-        return None;
+/// What the scorer counts for a pod that asks for `asked`: when it is yet to be placed, and on a
+/// node (docs/spec/scheduler.md section 4.3).
+pub(crate) fn scored(spec: &PodSpec<'_>, asked: &Totals<'_>) -> (Scored, Scored) {
+    let silent = [&spec.containers, &spec.init_containers].into_iter().flatten().flatten().any(
+        |container| {
+            let amounts = asked_of(container, true);
+            amounts.find("cpu").is_none() || amounts.find("memory").is_none()
+        },
+    );
+    let whole = has_whole(spec);
+    if !silent && !whole {
+        let scored = asked.scored();
+        return (scored, scored);
     }
-    let infeasible = status
-        .conditions
-        .iter()
-        .flatten()
-        .find(|condition| text(&condition.r#type) == "PodResizePending")
-        .is_some_and(|condition| text(&condition.reason) == "Infeasible");
-    let whole = asked(spec.resources.as_ref());
-    let whole = match &status.resources {
-        Some(actual) => in_force(whole, actual, status.allocated_resources.as_ref(), infeasible),
-        None => whole,
-    };
-    let of = |container: &'a Container<'_>, resizable: bool| {
-        let mine = asked(container.resources.as_ref());
-        match statuses().find(|status| text(&status.name) == text(&container.name)) {
-            Some(ContainerStatus { resources: Some(actual), allocated_resources, .. })
-                if resizable =>
-            {
-                in_force(mine, actual, allocated_resources.as_ref(), infeasible)
-            }
-            _ => mine,
-        }
-    };
-    Some(total(spec, of, whole))
-}
-
-fn in_force<'a>(
-    asked: Totals<'a>,
-    actual: &'a wire::Resources<'_>,
-    allocated: Option<&'a Amounts<'_>>,
-    infeasible: bool,
-) -> Totals<'a> {
-    let mut largest = if infeasible { Totals::default() } else { asked };
-    largest.raise(&Totals::of(actual.requests.as_ref()));
-    largest.raise(&Totals::of(allocated));
-    largest
+    // An incoming pod is scored without the requests of the pod as a whole.
+    let incoming = containers(spec, asked_of, Defaults::BOTH);
+    let incoming = with_overhead(spec, incoming).scored();
+    if !whole {
+        return (incoming, incoming);
+    }
+    let defaults = Defaults::on_node(spec, asked);
+    let on_node = containers(spec, asked_of, defaults);
+    (incoming, whole_pod(spec, on_node, self::asked(spec.resources.as_ref())).scored())
 }
 
 fn asked<'a>(resources: Option<&'a wire::Resources<'_>>) -> Totals<'a> {
     Totals::of(resources.and_then(|resources| resources.requests.as_ref()))
 }
 
-/// Sums containers with `of(container, may be resized in place)`; `whole` are the requests of
-/// the pod as a whole, which replace the sum where they may.
-fn total<'a>(
+fn asked_of<'a>(container: &'a Container<'_>, _resizable: bool) -> Totals<'a> {
+    asked(container.resources.as_ref())
+}
+
+/// Whether the pod as a whole has requests that count.
+fn has_whole(spec: &PodSpec<'_>) -> bool {
+    asked(spec.resources.as_ref()).0.iter().any(|(name, _)| of_whole(name))
+}
+
+/// Whether a resource is one that a pod as a whole may ask for.
+fn of_whole(name: &str) -> bool {
+    matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
+}
+
+/// Sums containers with `of(container, it is regular or a sidecar)`.
+fn containers<'a>(
     spec: &'a PodSpec<'_>,
     of: impl Fn(&'a Container<'a>, bool) -> Totals<'a>,
-    whole: Totals<'a>,
+    defaults: Defaults,
 ) -> Totals<'a> {
+    let of = |container, lasting| {
+        let mut amounts = of(container, lasting);
+        defaults.fill(&mut amounts);
+        amounts
+    };
     let mut sum = Totals::default();
     for container in spec.containers.iter().flatten() {
         sum.add(&of(container, true));
@@ -148,11 +191,21 @@ fn total<'a>(
         }
     }
     sum.raise(&peak);
+    sum
+}
+
+/// Puts the requests of the pod as a whole in the place of the sum, where they may, and adds what
+/// the pod itself takes.
+fn whole_pod<'a>(spec: &'a PodSpec<'_>, mut sum: Totals<'a>, whole: Totals<'a>) -> Totals<'a> {
     for (name, amount) in whole.0 {
-        if matches!(name, "cpu" | "memory") || name.starts_with("hugepages-") {
+        if of_whole(name) {
             *sum.entry(name) = amount;
         }
     }
+    with_overhead(spec, sum)
+}
+
+fn with_overhead<'a>(spec: &'a PodSpec<'_>, mut sum: Totals<'a>) -> Totals<'a> {
     sum.add(&Totals::of(spec.overhead.as_ref()));
     sum
 }
@@ -252,31 +305,6 @@ mod tests {
         assert_eq!(totals.find("example.com/gpu").map(Quantity::value), Some(1));
         assert_eq!(totals.find("hugepages-2Mi").map(Quantity::value), Some(4 << 20));
         assert_eq!(totals.find("memory").map(Quantity::value), Some(1 << 20));
-    }
-
-    #[test]
-    fn a_resize_holds_the_larger_amount() {
-        let spec = spec(
-            r#"{"containers": [{"name": "a", "resources": {"requests": {"cpu": "1"}}}],
-                     "initContainers": [{"name": "b", "resources": {"requests": {"cpu": "1"}}}]}"#,
-        );
-        let cpu = |json: &str| {
-            let status: PodStatus<'_> = serde_json::from_str(json).expect("a status");
-            held(&spec, &status).map(|totals| milli(&totals, "cpu"))
-        };
-        let growing = r#"{"containerStatuses": [{"name": "a", "allocatedResources": {"cpu": "3"},
-            "resources": {"requests": {"cpu": "2"}}}]}"#;
-        assert_eq!(cpu(growing), Some(3000));
-        let infeasible = r#"{"conditions": [{"type": "PodResizePending", "reason": "Infeasible"}],
-            "containerStatuses": [{"name": "a", "resources": {"requests": {"cpu": "250m"}}}]}"#;
-        // The init container still asks for 1.
-        assert_eq!(cpu(infeasible), Some(1000));
-        let ordinary_init =
-            r#"{"initContainerStatuses": [{"name": "b", "resources": {"requests": {"cpu": 9}}}]}"#;
-        assert_eq!(cpu(ordinary_init), Some(1000));
-        let whole = r#"{"resources": {"requests": {"cpu": "5"}}}"#;
-        assert_eq!(cpu(whole), Some(5000));
-        assert_eq!(cpu(r#"{"containerStatuses": [{"name": "a"}]}"#), None);
     }
 
     #[test]

@@ -17,9 +17,11 @@ use crate::pod::Pod;
 use crate::resources::ResourceId;
 use crate::spec::PodSpec;
 
+pub(crate) mod groups;
 pub(crate) mod objects;
 pub(crate) mod tables;
 
+use groups::GroupIndex;
 use objects::{Makers, Storage};
 
 /// A node of one snapshot.
@@ -159,7 +161,7 @@ pub struct Snapshot {
     /// For each node slot its pods, in pod order.
     pub(crate) on_node: Vec<Vec<PodId>>,
     pub(crate) groups: Vec<Group>,
-    pub(crate) groups_of_namespace: HashMap<Sym, Vec<GroupId>>,
+    pub(crate) group_index: GroupIndex,
     /// How many pods refer to an owner, by its uid.
     pub(crate) owned: HashMap<Sym, u32>,
     pub(crate) budgets: Vec<Budget>,
@@ -246,7 +248,7 @@ impl Snapshot {
 
     /// The groups of pods in a namespace, by their first pod.
     pub fn groups_in(&self, namespace: Sym) -> &[GroupId] {
-        self.groups_of_namespace.get(&namespace).map_or(&[], Vec::as_slice)
+        self.group_index.of(namespace)
     }
 
     /// The budgets that cover a pod, by name.
@@ -273,7 +275,7 @@ impl Snapshot {
             .map(|(&namespace, _)| namespace)
             .collect();
         if selector.is_empty() {
-            found.extend(self.groups_of_namespace.keys());
+            found.extend(self.group_index.namespaces());
         }
         found.sort_unstable_by_key(|&namespace| self.text(namespace));
         found.dedup();
@@ -282,9 +284,7 @@ impl Snapshot {
 
     /// The groups of pods in a namespace that `selector` matches, by their first pod.
     pub fn groups_matching(&self, namespace: Sym, selector: &Selector) -> Vec<GroupId> {
-        let groups = self.groups_in(namespace).iter().copied();
-        let matches = |&id: &GroupId| selector.matches(&self.group(id).labels, &self.strings);
-        groups.filter(matches).collect()
+        self.group_index.matching(&self.groups, namespace, selector, &self.strings)
     }
 
     /// The value of a PriorityClass.

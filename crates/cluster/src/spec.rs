@@ -13,6 +13,8 @@ use crate::taints::Toleration;
 pub struct PodSpec {
     /// `priority`.
     pub priority: Option<i32>,
+    /// `priorityClassName`, [`Sym::EMPTY`] when there is none.
+    pub priority_class: Sym,
     /// `nodeSelector`, sorted by key; empty when absent.
     pub node_selector: Box<[(Sym, Sym)]>,
     /// Required node affinity, when the stanza is there.
@@ -37,7 +39,7 @@ pub struct PodSpec {
     pub locality_images: Box<[Sym]>,
     /// Images that are volumes, spelled likewise.
     pub image_volumes: Box<[Sym]>,
-    /// Ports of the node that regular containers and sidecars take (section 3.5), sorted by port.
+    /// Ports of the node that regular containers take, then those of sidecars (section 3.5).
     pub host_ports: Box<[HostPort]>,
     /// Volumes of the kinds that two pods of a node may not share (section 8).
     pub inline_volumes: Box<[InlineVolume]>,

@@ -99,10 +99,16 @@ impl Flaws {
 
     /// Whether a flaw lies in `field` or below it.
     pub(super) fn touch(&self, field: &str) -> bool {
-        self.0.iter().any(|(path, _)| {
-            path.strip_prefix(field).is_some_and(|rest| {
-                rest.is_empty() || rest.starts_with('.') || rest.starts_with('[')
-            })
-        })
+        self.0.iter().any(|(path, _)| is_below(path, field))
     }
+
+    /// Whether there is no flaw that lies neither in `field` nor below it.
+    pub(super) fn all_below(&self, field: &str) -> bool {
+        self.0.iter().all(|(path, _)| is_below(path, field))
+    }
+}
+
+fn is_below(path: &str, field: &str) -> bool {
+    path.strip_prefix(field)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || rest.starts_with('['))
 }

@@ -1,7 +1,5 @@
 //! `policy/v1 PodDisruptionBudget`, and the workloads whose replicas it counts with.
 
-use hashbrown::HashMap;
-
 use super::anomaly::{Flaws, Origin};
 use super::pools::{Draft, namespace_of};
 use super::selectors::label_selector;
@@ -10,6 +8,7 @@ use crate::disruption::{Allowance, Budget, UnhealthyPolicy};
 use crate::intern::{Interner, Sym};
 use crate::labels::Selector;
 use crate::pod::Pod;
+use crate::snapshot::objects::Makers;
 use crate::wire::{self, IntOrPercent, text};
 use crate::workloads::WorkloadKind;
 
@@ -139,62 +138,7 @@ fn stated(
     })
 }
 
-/// What asks for replicas.
-#[derive(Debug)]
-pub(super) struct WorkloadDraft {
-    kind: WorkloadKind,
-    /// `spec.replicas`; `None` if it could not be read.
-    replicas: Option<i64>,
-    /// Kind and uid of its own controller.
-    controller: Option<(Sym, Sym)>,
-}
-
-pub(super) enum WorkloadObject {}
-
-impl Object for WorkloadObject {
-    type Wire<'a> = wire::Workload<'a>;
-
-    fn take(
-        ingest: &mut Ingest,
-        origin: Origin,
-        json: &[u8],
-        object: wire::Workload<'_>,
-        flaws: Flaws,
-    ) {
-        let metadata = object.metadata.unwrap_or_default();
-        ingest.saw(metadata.creation_timestamp);
-        let kind = ingest.workload_kind;
-        let name =
-            format!("{} {}/{}", kind.as_str(), namespace_of(&metadata), text(&metadata.name));
-        ingest.complain_all(origin, &name, &flaws);
-        let owners = ingest.pools.share_owners(metadata.owner_references.as_ref());
-        let replicas = object.spec.unwrap_or_default().replicas.map_or(1, |number| number.0);
-        let workload = WorkloadDraft {
-            kind,
-            replicas: flaws.is_empty().then_some(replicas),
-            controller: owners.iter().find(|o| o.controller).map(|o| (o.kind, o.uid)),
-        };
-        let draft = Draft::new(&mut ingest.pools, &metadata, true, json, origin, workload);
-        ingest.workloads.push(draft);
-    }
-}
-
-/// The workloads by uid.
-pub(super) struct Workloads {
-    by_uid: HashMap<Sym, WorkloadDraft>,
-}
-
-impl Workloads {
-    /// Of `drafts`, one for each object.
-    pub(super) fn new(drafts: Vec<Draft<WorkloadDraft>>, strings: &mut Interner) -> Self {
-        let by_uid = drafts
-            .into_iter()
-            .filter(|draft| !draft.uid.is_empty())
-            .map(|draft| (strings.intern(&draft.uid), draft.value))
-            .collect();
-        Self { by_uid }
-    }
-
+impl Makers {
     /// The number of replicas that the controllers of `pods` ask for together, as the disruption
     /// controller adds them up: pods without a controller do not count, and each controller
     /// counts once. `None` if one of them is not known.
@@ -217,19 +161,19 @@ impl Workloads {
     }
 
     fn scale(&self, kind: Sym, uid: Sym, strings: &Interner) -> Option<(Sym, i64)> {
-        let workload = self.by_uid.get(&uid)?;
+        let workload = self.workload(uid)?;
         if workload.kind.as_str() != strings.text(kind) {
             return None;
         }
-        match workload.controller {
-            Some((kind, deployment))
+        match &workload.owner {
+            Some(owner)
                 if workload.kind == WorkloadKind::ReplicaSet
-                    && strings.text(kind) == WorkloadKind::Deployment.as_str() =>
+                    && strings.text(owner.kind) == WorkloadKind::Deployment.as_str() =>
             {
-                let owner = self.by_uid.get(&deployment)?;
-                (owner.kind == WorkloadKind::Deployment)
-                    .then_some(owner.replicas)?
-                    .map(|replicas| (deployment, replicas))
+                let deployment = self.workload(owner.uid)?;
+                (deployment.kind == WorkloadKind::Deployment)
+                    .then_some(deployment.replicas)?
+                    .map(|replicas| (owner.uid, replicas))
             }
             _ => workload.replicas.map(|replicas| (uid, replicas)),
         }
@@ -256,13 +200,13 @@ impl Draft<BudgetDraft> {
     pub(super) fn allowance<'p>(
         &self,
         pods: impl Iterator<Item = &'p Pod> + Clone,
-        workloads: &Workloads,
+        makers: &Makers,
         strings: &Interner,
     ) -> Allowance {
         match self.value.allowance {
             Stated::Final(allowance) => allowance,
             Stated::ToCompute(bound) => {
-                computed(bound, pods, workloads, strings).unwrap_or(Allowance::Unknown)
+                computed(bound, pods, makers, strings).unwrap_or(Allowance::Unknown)
             }
         }
     }
@@ -273,10 +217,10 @@ impl Draft<BudgetDraft> {
 fn computed<'p>(
     bound: Bound,
     pods: impl Iterator<Item = &'p Pod> + Clone,
-    workloads: &Workloads,
+    makers: &Makers,
     strings: &Interner,
 ) -> Option<Allowance> {
-    let expected = || workloads.expected(pods.clone(), strings);
+    let expected = || makers.expected(pods.clone(), strings);
     let (expected, desired) = match bound {
         Bound::Neither => (0, 0),
         Bound::MaxUnavailable(share) => {

@@ -3,20 +3,18 @@
 use hashbrown::HashMap;
 use jiff::Timestamp;
 
-use super::budgets::{BudgetDraft, Workloads};
+use super::budgets::BudgetDraft;
 use super::pools::{Draft, Pools};
 use super::{Anomaly, Ingest};
 use crate::disruption::Budget;
 use crate::intern::{Interner, Sym};
 use crate::node::Node;
 use crate::pod::Pod;
-use crate::snapshot::objects::{Makers, Storage};
-use crate::snapshot::tables::{ByName, BySym, Runs};
+use crate::snapshot::groups::GroupIndex;
+use crate::snapshot::objects::Makers;
 use crate::snapshot::{BudgetId, Group, GroupId, Kind, NodeId, PodId, Snapshot};
-use crate::volumes::{
-    CsiDriver, CsiNode, CsiStorageCapacity, PersistentVolume, StorageClass, VolumeAttachment,
-};
-use crate::workloads::Service;
+
+mod objects;
 
 pub(super) fn finish(mut ingest: Ingest, now: Option<Timestamp>) -> (Snapshot, Vec<Anomaly>) {
     let taken_at = now.or(ingest.newest).unwrap_or(Timestamp::UNIX_EPOCH);
@@ -24,62 +22,35 @@ pub(super) fn finish(mut ingest: Ingest, now: Option<Timestamp>) -> (Snapshot, V
     let nodes = nodes(&mut ingest);
     let mut pods = pods(&mut ingest);
     let anomalies = anomalies(std::mem::take(&mut ingest.anomalies));
-    let Ingest { pools, workloads, namespaces, claims, priority_classes, budgets, .. } = ingest;
+    let storage = objects::storage(&mut ingest);
+    let (makers, priority_classes) = objects::makers(&mut ingest);
+    let Ingest { pools, namespaces, budgets, .. } = ingest;
     let Pools { mut strings, resources, groups, .. } = pools;
 
     let on_node = bind(&nodes, &mut pods, &mut strings);
     let mut groups = renumber(groups, &mut pods);
-    let mut groups_of_namespace: HashMap<Sym, Vec<GroupId>> = HashMap::new();
-    for (at, group) in groups.iter().enumerate() {
-        groups_of_namespace.entry(group.namespace).or_default().push(GroupId::from_index(at));
-    }
-    let workloads = Workloads::new(one_per_object(workloads, &strings), &mut strings);
+    let group_index = GroupIndex::new(&groups);
     let budgets = one_per_name(one_per_object(budgets, &strings), |_, _| {});
-    let budgets = allot(budgets, &mut groups, &groups_of_namespace, &pods, &workloads, &strings);
-
+    let budgets = allot(budgets, &mut groups, &group_index, &pods, &makers, &strings);
     let namespaces = one_per_name(one_per_object(namespaces, &strings), |_, _| {})
         .into_iter()
         .map(|draft| (strings.intern(&draft.name), draft.value))
         .collect();
-    let claims = one_per_name(one_per_object(claims, &strings), |_, _| {})
-        .into_iter()
-        .map(|draft| draft.value)
-        .collect();
-    let storage = Storage {
-        claims: ByName::new(claims),
-        volumes: BySym::new(Vec::new(), |volume: &PersistentVolume| volume.name),
-        classes: BySym::new(Vec::new(), |class: &StorageClass| class.name),
-        nodes: BySym::new(Vec::new(), |node: &CsiNode| node.node),
-        drivers: BySym::new(Vec::new(), |driver: &CsiDriver| driver.name),
-        attachments: Runs::new(Vec::new(), |attachment: &VolumeAttachment| attachment.node),
-        capacities: Runs::new(Vec::new(), |capacity: &CsiStorageCapacity| capacity.class),
-    };
-    let makers = Makers {
-        workloads: ByName::new(Vec::new()),
-        by_uid: HashMap::new(),
-        revisions: ByName::new(Vec::new()),
-        services: Runs::new(Vec::new(), |service: &Service| service.namespace),
-    };
-    let priority_classes = one_per_name(one_per_object(priority_classes, &strings), |_, _| {})
-        .into_iter()
-        .map(|draft| (draft.name, draft.value))
-        .collect();
-    let pending = pending(&pods);
     let snapshot = Snapshot {
         taken_at,
         owned: owned(&pods),
         node_order: (0..nodes.len()).map(NodeId::from_index).collect(),
         pod_order: (0..pods.len()).map(PodId::from_index).collect(),
+        pending: pending(&pods),
         strings,
         resources,
         nodes,
         pods,
         on_node,
         groups,
-        groups_of_namespace,
+        group_index,
         budgets,
         namespaces,
-        pending,
         storage,
         makers,
         priority_classes,
@@ -220,15 +191,15 @@ fn renumber(groups: Vec<Group>, pods: &mut [Pod]) -> Vec<Group> {
 fn allot(
     drafts: Vec<Draft<BudgetDraft>>,
     groups: &mut [Group],
-    groups_of_namespace: &HashMap<Sym, Vec<GroupId>>,
+    index: &GroupIndex,
     pods: &[Pod],
-    workloads: &Workloads,
+    makers: &Makers,
     strings: &Interner,
 ) -> Vec<Budget> {
     let mut budgets = Vec::with_capacity(drafts.len());
     for draft in drafts {
         let namespaces = if draft.value.everywhere {
-            let mut all: Vec<Sym> = groups_of_namespace.keys().copied().collect();
+            let mut all: Vec<Sym> = index.namespaces().collect();
             all.sort_unstable_by_key(|&namespace| strings.text(namespace));
             all
         } else {
@@ -236,21 +207,14 @@ fn allot(
         };
         for namespace in namespaces {
             let id = BudgetId::from_index(budgets.len());
-            let covered: Vec<GroupId> = groups_of_namespace
-                .get(&namespace)
-                .into_iter()
-                .flatten()
-                .copied()
-                .filter(|group| {
-                    let labels = &groups[group.index()].labels;
-                    draft.selector().is_some_and(|selector| selector.matches(labels, strings))
-                })
-                .collect();
+            let covered = draft.selector().map_or_else(Vec::new, |selector| {
+                index.matching(groups, namespace, selector, strings)
+            });
             let members = covered
                 .iter()
                 .flat_map(|group| &groups[group.index()].pods)
                 .map(|pod| &pods[pod.index()]);
-            let allowance = draft.allowance(members, workloads, strings);
+            let allowance = draft.allowance(members, makers, strings);
             for group in covered {
                 groups[group.index()].budgets.push(id);
             }

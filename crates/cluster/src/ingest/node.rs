@@ -1,9 +1,10 @@
 //! `v1 Node`.
 
 use super::anomaly::{Flaws, Origin};
-use super::pod::effect;
-use super::pools::Draft;
+use super::pools::{Draft, Pools};
+use super::spec::effect;
 use super::{Ingest, Object};
+use crate::intern::Sym;
 use crate::node::Node;
 use crate::taints::Taint;
 use crate::wire::{self, text};
@@ -54,8 +55,8 @@ impl Object for NodeObject {
             ready,
             allocatable: pools.amounts(allocatable, "status.allocatable", &mut flaws),
             capacity: pools.amounts(status.capacity.as_ref(), "status.capacity", &mut flaws),
-            images: Box::default(),
-            declared_features: Box::default(),
+            images: images(pools, status.images.as_ref()),
+            declared_features: features(pools, status.declared_features.as_ref()),
             flawed: false,
         };
         node.flawed = !flaws.is_empty();
@@ -68,4 +69,23 @@ impl Object for NodeObject {
         let draft = Draft::new(&mut ingest.pools, &metadata, false, json, origin, node);
         ingest.nodes.push(draft);
     }
+}
+
+/// Every name of every image with its size.
+fn images(pools: &mut Pools, images: Option<&Vec<wire::Image<'_>>>) -> Box<[(Sym, i64)]> {
+    let mut found = Vec::new();
+    for image in images.into_iter().flatten() {
+        let size = image.size_bytes.map_or(0, |size| size.0);
+        found.extend(image.names.iter().flatten().map(|name| (pools.sym(name), size)));
+    }
+    // Stable, so that of a name given twice the first size stays.
+    found.sort_by_key(|&(name, _)| name);
+    found.dedup_by_key(|&mut (name, _)| name);
+    found.into_boxed_slice()
+}
+
+fn features(pools: &mut Pools, names: Option<&Vec<wire::Text<'_>>>) -> Box<[Sym]> {
+    let mut found = pools.syms(names);
+    found.sort_unstable();
+    found
 }

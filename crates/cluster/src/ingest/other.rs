@@ -1,12 +1,11 @@
-//! Kinds of which a name and a number or two are kept: Namespace, PersistentVolumeClaim,
-//! PriorityClass.
+//! Kinds of which a name and a value or two are kept: Namespace, PriorityClass, Service.
 
 use super::anomaly::{Flaws, Origin};
 use super::pools::{Draft, namespace_of};
+use super::templates::Class;
 use super::{Ingest, Object};
-use crate::intern::Sym;
-use crate::volumes::{AccessModes, Claim};
 use crate::wire::{self, text};
+use crate::workloads::Service;
 
 pub(super) enum NamespaceObject {}
 
@@ -29,52 +28,6 @@ impl Object for NamespaceObject {
     }
 }
 
-pub(super) enum ClaimObject {}
-
-impl Object for ClaimObject {
-    type Wire<'a> = wire::Claim<'a>;
-
-    fn take(
-        ingest: &mut Ingest,
-        origin: Origin,
-        json: &[u8],
-        object: wire::Claim<'_>,
-        flaws: Flaws,
-    ) {
-        let metadata = object.metadata.unwrap_or_default();
-        ingest.saw(metadata.creation_timestamp);
-        let name =
-            format!("PersistentVolumeClaim {}/{}", namespace_of(&metadata), text(&metadata.name));
-        ingest.complain_all(origin, &name, &flaws);
-        // Half a claim would pass for one without a class.
-        if !flaws.is_empty() {
-            return;
-        }
-        let class = object.spec.unwrap_or_default().storage_class_name;
-        let class = ingest.pools.sym_of(&class);
-        let claim = Claim {
-            namespace: ingest.pools.sym(namespace_of(&metadata)),
-            name: text(&metadata.name).into(),
-            uid: text(&metadata.uid).into(),
-            owners: ingest.pools.share_owners(metadata.owner_references.as_ref()),
-            class,
-            spec_class: class,
-            volume: Sym::EMPTY,
-            bound: false,
-            lost: false,
-            deleting: false,
-            requested: 0,
-            access_modes: AccessModes::default(),
-            selected_node: None,
-            block: false,
-            selector: None,
-            attributes_class: Sym::EMPTY,
-        };
-        let draft = Draft::new(&mut ingest.pools, &metadata, true, json, origin, claim);
-        ingest.claims.push(draft);
-    }
-}
-
 pub(super) enum PriorityClassObject {}
 
 impl Object for PriorityClassObject {
@@ -88,13 +41,38 @@ impl Object for PriorityClassObject {
         flaws: Flaws,
     ) {
         let metadata = object.metadata.unwrap_or_default();
-        ingest.saw(metadata.creation_timestamp);
-        ingest.complain_all(origin, &format!("PriorityClass {}", text(&metadata.name)), &flaws);
-        if !flaws.is_empty() {
-            return;
-        }
-        let value = object.value.map_or(0, wire::Int::narrow);
-        let draft = Draft::new(&mut ingest.pools, &metadata, false, json, origin, value);
+        let class = Class {
+            name: ingest.pools.sym_of(&metadata.name),
+            value: object.value.map_or(0, wire::Int::narrow),
+            default: object.global_default == Some(true),
+            never_preempts: text(&object.preemption_policy) == "Never",
+        };
+        let draft = ingest.settle(origin, json, ("PriorityClass", false), &metadata, &flaws, class);
         ingest.priority_classes.push(draft);
+    }
+}
+
+pub(super) enum ServiceObject {}
+
+impl Object for ServiceObject {
+    type Wire<'a> = wire::Service<'a>;
+
+    fn take(
+        ingest: &mut Ingest,
+        origin: Origin,
+        json: &[u8],
+        object: wire::Service<'_>,
+        flaws: Flaws,
+    ) {
+        let metadata = object.metadata.unwrap_or_default();
+        let pools = &mut ingest.pools;
+        let selector = object.spec.unwrap_or_default().selector;
+        let service = Service {
+            namespace: pools.sym(namespace_of(&metadata)),
+            name: text(&metadata.name).into(),
+            selector: selector.map(|selector| pools.pairs(Some(&selector))),
+        };
+        let draft = ingest.settle(origin, json, ("Service", true), &metadata, &flaws, service);
+        ingest.services.push(draft);
     }
 }

@@ -2,14 +2,11 @@
 
 use super::anomaly::{Flaws, Origin};
 use super::pools::{Draft, Pools, complain_of_amounts, namespace_of};
-use super::selectors::{node_selector, pod_terms, preferred_terms};
+use super::spec::{complain_of_requests, complain_of_resources, pod_spec};
 use super::{Ingest, Object};
 use crate::intern::Sym;
-use crate::pod::{Condition, Container, ContainerKind, ContainerState, Phase, Pod, Scored};
+use crate::pod::{Condition, Container, ContainerKind, ContainerState, Held, Phase, Pod};
 use crate::requests;
-use crate::resources::ResourceId;
-use crate::spec::{Features, PodSpec};
-use crate::taints::{Effect, Toleration, TolerationOperator};
 use crate::wire::{self, text};
 
 pub(super) enum PodObject {}
@@ -30,15 +27,18 @@ impl Object for PodObject {
         if text(&metadata.name).is_empty() && !flaws.touch("metadata") {
             flaws.push("metadata.name", "the pod has no name");
         }
-        complain_of_requests(&spec, &status, &mut flaws);
+        complain_of_requests(&spec, &mut flaws);
+        complain_of_status(&status, &mut flaws);
         let pools = &mut ingest.pools;
         let namespace = pools.sym(namespace_of(&metadata));
         let labels = pools.pairs(metadata.labels.as_ref());
         let annotations = metadata.annotations.as_ref();
-        let asked = pools.round(&requests::requests(&spec));
-        let scored =
-            Scored { cpu: asked.get(ResourceId::CPU), memory: asked.get(ResourceId::MEMORY) };
-        let shared = shared_spec(pools, &spec, &mut flaws);
+        let asked = requests::requests(&spec);
+        let (scored, scored_held) = requests::scored(&spec, &asked);
+        let asked = pools.round(&asked);
+        let resize = resize(pools, &spec, &status)
+            .filter(|held| held.iter().any(|h| h.amounts != asked || h.scored != scored_held));
+        let shared = pod_spec(pools, &spec, &mut flaws);
         let pod = Pod {
             name: text(&metadata.name).into(),
             namespace,
@@ -48,9 +48,10 @@ impl Object for PodObject {
             node: None,
             node_name: Some(pools.sym_of(&spec.node_name)).filter(|&name| name != Sym::EMPTY),
             spec: pools.share_spec(shared),
-            nominated: None,
+            nominated: Some(pools.sym_of(&status.nominated_node_name))
+                .filter(|&name| name != Sym::EMPTY),
             claims: claims(&spec),
-            ephemeral_claims: Box::default(),
+            ephemeral_claims: ephemeral_claims(text(&metadata.name), &spec),
             created: metadata.creation_timestamp,
             started: status.start_time,
             terminating: metadata.deletion_timestamp.is_some(),
@@ -61,8 +62,8 @@ impl Object for PodObject {
             containers: containers(pools, &status),
             requests: pools.share_requests(asked),
             scored,
-            scored_held: scored,
-            resize: None,
+            scored_held,
+            resize: resize.map(Box::new),
             evict: annotations
                 .and_then(|annotations| annotations.evict.as_deref())
                 .map(|value| value != "false"),
@@ -87,17 +88,8 @@ impl Object for PodObject {
     }
 }
 
-/// Names the requests that cannot be read, wherever they would have counted.
-fn complain_of_requests(spec: &wire::PodSpec<'_>, status: &wire::PodStatus<'_>, flaws: &mut Flaws) {
-    let lists = [(&spec.containers, "containers"), (&spec.init_containers, "initContainers")];
-    for (list, name) in lists {
-        for (at, container) in list.iter().flatten().enumerate() {
-            let field = || format!("spec.{name}[{at}].resources");
-            complain_of_resources(container.resources.as_ref(), field, flaws);
-        }
-    }
-    complain_of_resources(spec.resources.as_ref(), || "spec.resources".to_owned(), flaws);
-    complain_of_amounts(spec.overhead.as_ref(), || "spec.overhead".to_owned(), flaws);
+/// Names the requests in force that cannot be read.
+fn complain_of_status(status: &wire::PodStatus<'_>, flaws: &mut Flaws) {
     let lists = [
         (&status.container_statuses, "containerStatuses"),
         (&status.init_container_statuses, "initContainerStatuses"),
@@ -115,84 +107,6 @@ fn complain_of_requests(spec: &wire::PodSpec<'_>, status: &wire::PodStatus<'_>, 
     complain_of_amounts(status.allocated_resources.as_ref(), field, flaws);
 }
 
-fn complain_of_resources(
-    resources: Option<&wire::Resources<'_>>,
-    field: impl Fn() -> String,
-    flaws: &mut Flaws,
-) {
-    let Some(wire::Resources { requests, limits }) = resources else { return };
-    complain_of_amounts(requests.as_ref(), || format!("{}.requests", field()), flaws);
-    complain_of_amounts(limits.as_ref(), || format!("{}.limits", field()), flaws);
-}
-
-fn shared_spec(pools: &mut Pools, spec: &wire::PodSpec<'_>, flaws: &mut Flaws) -> PodSpec {
-    let node_affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
-    let required = node_affinity
-        .and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref());
-    let preferred = node_affinity.and_then(|affinity| {
-        affinity.preferred_during_scheduling_ignored_during_execution.as_ref()
-    });
-    let apart = spec.affinity.as_ref().and_then(|affinity| affinity.pod_anti_affinity.as_ref());
-    let volumes = || spec.volumes.iter().flatten();
-    PodSpec {
-        priority: spec.priority.map(wire::Int::narrow),
-        node_selector: pools.pairs(spec.node_selector.as_ref()),
-        required_nodes: required.map(|required| node_selector(pools, required)),
-        preferred_nodes: preferred_terms(pools, preferred),
-        anti_affinity: pod_terms(
-            pools,
-            apart.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref()),
-            "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution",
-            flaws,
-        ),
-        affinity: Box::default(),
-        preferred_pods: Box::default(),
-        spread: Box::default(),
-        locality_images: Box::default(),
-        image_volumes: Box::default(),
-        host_ports: Box::default(),
-        inline_volumes: Box::default(),
-        scheduler_name: pools.sym("default-scheduler"),
-        features: Features::default(),
-        gated: false,
-        never_preempts: false,
-        tolerations: spec.tolerations.iter().flatten().map(|one| toleration(pools, one)).collect(),
-        images: spec.containers.iter().flatten().map(|c| pools.sym_of(&c.image)).collect(),
-        local_storage: volumes().any(|v| v.empty_dir.is_some() || v.host_path.is_some()),
-        resource_claims: spec.resource_claims.as_ref().is_some_and(|claims| !claims.is_empty()),
-    }
-}
-
-fn toleration(pools: &mut Pools, toleration: &wire::Toleration<'_>) -> Toleration {
-    let operator = match text(&toleration.operator) {
-        "" => TolerationOperator::Unset,
-        "Equal" => TolerationOperator::Equal,
-        "Exists" => TolerationOperator::Exists,
-        "Lt" => TolerationOperator::Lt,
-        "Gt" => TolerationOperator::Gt,
-        _ => TolerationOperator::Other,
-    };
-    let effect = effect(text(&toleration.effect));
-    Toleration {
-        key: pools.sym_of(&toleration.key),
-        value: pools.sym_of(&toleration.value),
-        effect: effect.ok().flatten(),
-        // An effect that no taint can have tolerates nothing.
-        operator: if effect.is_ok() { operator } else { TolerationOperator::Other },
-    }
-}
-
-/// An effect, or none; `Err` for a word that is neither.
-pub(super) fn effect(text: &str) -> Result<Option<Effect>, ()> {
-    match text {
-        "" => Ok(None),
-        "NoSchedule" => Ok(Some(Effect::NoSchedule)),
-        "PreferNoSchedule" => Ok(Some(Effect::PreferNoSchedule)),
-        "NoExecute" => Ok(Some(Effect::NoExecute)),
-        _ => Err(()),
-    }
-}
-
 fn claims(spec: &wire::PodSpec<'_>) -> Box<[Box<str>]> {
     spec.volumes
         .iter()
@@ -200,6 +114,21 @@ fn claims(spec: &wire::PodSpec<'_>) -> Box<[Box<str>]> {
         .filter_map(|volume| volume.persistent_volume_claim.as_ref())
         .map(|claim| text(&claim.claim_name).into())
         .collect()
+}
+
+/// The claims that are made for ephemeral volumes (docs/spec/scheduler.md section 8).
+fn ephemeral_claims(pod: &str, spec: &wire::PodSpec<'_>) -> Box<[Box<str>]> {
+    let volumes = spec.volumes.iter().flatten().filter(|volume| volume.ephemeral.is_some());
+    volumes.map(|volume| format!("{pod}-{}", text(&volume.name)).into()).collect()
+}
+
+fn resize(
+    pools: &mut Pools,
+    spec: &wire::PodSpec<'_>,
+    status: &wire::PodStatus<'_>,
+) -> Option<[Held; 3]> {
+    let held = requests::resized(spec, status)?;
+    Some(held.map(|(amounts, scored)| Held { amounts: pools.round(&amounts), scored }))
 }
 
 fn phase(text: &str) -> Phase {

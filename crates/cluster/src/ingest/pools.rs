@@ -57,6 +57,10 @@ impl Pools {
         text.as_deref().map_or(Sym::EMPTY, |text| self.strings.intern(text))
     }
 
+    pub(super) fn syms(&mut self, texts: Option<&Vec<Text<'_>>>) -> Box<[Sym]> {
+        texts.into_iter().flatten().map(|text| self.strings.intern(text)).collect()
+    }
+
     /// The id of a resource name. Names beyond 65 thousand share [`ResourceId::UNKNOWN`].
     fn resource(&mut self, name: &str) -> ResourceId {
         if let Some(&id) = self.resource_ids.get(name) {

@@ -2,7 +2,9 @@
 
 use super::anomaly::Flaws;
 use super::pools::Pools;
-use crate::affinity::{NameField, NodeSelector, NodeSelectorTerm, PodAffinityTerm, PreferredTerm};
+use crate::affinity::{
+    NameField, NodeSelector, NodeSelectorTerm, PodAffinityTerm, PreferredPodTerm, PreferredTerm,
+};
 use crate::labels::{LabelError, LabelOperator, LabelRequirement, LabelSelector, Selector};
 use crate::wire::{self, text};
 
@@ -118,42 +120,77 @@ fn name_field(field: &wire::Expression<'_>) -> Result<NameField, String> {
     }
 }
 
-/// Required terms of a pod (anti-)affinity. One whose selector cannot be converted is left out
-/// and named in `flaws`.
+/// Required terms of a pod affinity or anti-affinity. One whose selector cannot be converted is
+/// left out and named in `flaws`.
 pub(super) fn pod_terms(
     pools: &mut Pools,
-    terms: Option<&Vec<wire::PodAffinityTerm<'_>>>,
+    terms: &[wire::PodAffinityTerm<'_>],
     field: &str,
     flaws: &mut Flaws,
 ) -> Box<[PodAffinityTerm]> {
-    let mut found = Vec::new();
-    for (at, term) in terms.into_iter().flatten().enumerate() {
-        let mut compile = |selector: Option<&wire::LabelSelector<'_>>, name: &str| match selector
-            .map(|selector| label_selector(pools, selector))
-        {
-            None => Ok(None),
-            Some(Ok(selector)) => Ok(Some(selector)),
-            Some(Err(problem)) => {
-                flaws.push(format!("{field}[{at}].{name}"), problem);
-                Err(())
-            }
-        };
-        let selector = compile(term.label_selector.as_ref(), "labelSelector");
-        let namespace_selector = compile(term.namespace_selector.as_ref(), "namespaceSelector");
-        let (Ok(selector), Ok(namespace_selector)) = (selector, namespace_selector) else {
-            continue;
-        };
-        let mut names: Vec<&str> = term.namespaces.iter().flatten().map(|name| &**name).collect();
-        names.sort_unstable();
-        names.dedup();
-        found.push(PodAffinityTerm {
-            namespaces: names.into_iter().map(|name| pools.sym(name)).collect(),
-            namespace_selector,
-            selector,
-            topology_key: pools.sym_of(&term.topology_key),
-            match_label_keys: Box::default(),
-            mismatch_label_keys: Box::default(),
-        });
+    let terms = terms.iter().enumerate();
+    terms
+        .filter_map(|(at, term)| pod_term(pools, term, || format!("{field}[{at}]"), flaws))
+        .collect()
+}
+
+/// Adds the preferred terms of a pod affinity, or with `sign` -1 those of an anti-affinity.
+pub(super) fn preferred_pod_terms(
+    pools: &mut Pools,
+    terms: &[wire::WeightedPodTerm<'_>],
+    sign: i32,
+    field: &str,
+    flaws: &mut Flaws,
+    found: &mut Vec<PreferredPodTerm>,
+) {
+    for (at, weighted) in terms.iter().enumerate() {
+        // Without a term, there is no selector, which matches no pod.
+        let Some(term) = &weighted.pod_affinity_term else { continue };
+        let field = || format!("{field}[{at}].podAffinityTerm");
+        if let Some(term) = pod_term(pools, term, field, flaws) {
+            let weight = weighted.weight.map_or(0, wire::Int::narrow);
+            found.push(PreferredPodTerm { weight: weight.saturating_mul(sign), term });
+        }
     }
-    found.into_boxed_slice()
+}
+
+fn pod_term(
+    pools: &mut Pools,
+    term: &wire::PodAffinityTerm<'_>,
+    field: impl Fn() -> String,
+    flaws: &mut Flaws,
+) -> Option<PodAffinityTerm> {
+    let selector = term.label_selector.as_ref();
+    let selector = selector_of(pools, selector, || format!("{}.labelSelector", field()), flaws);
+    let spaces = term.namespace_selector.as_ref();
+    let spaces = selector_of(pools, spaces, || format!("{}.namespaceSelector", field()), flaws);
+    let (Ok(selector), Ok(namespace_selector)) = (selector, spaces) else { return None };
+    let mut names: Vec<&str> = term.namespaces.iter().flatten().map(|name| &**name).collect();
+    names.sort_unstable();
+    names.dedup();
+    Some(PodAffinityTerm {
+        namespaces: names.into_iter().map(|name| pools.sym(name)).collect(),
+        namespace_selector,
+        selector,
+        topology_key: pools.sym_of(&term.topology_key),
+        match_label_keys: pools.syms(term.match_label_keys.as_ref()),
+        mismatch_label_keys: pools.syms(term.mismatch_label_keys.as_ref()),
+    })
+}
+
+/// A label selector that may be absent; `Err` when it cannot be converted, which `flaws` then says
+/// of the field.
+pub(super) fn selector_of(
+    pools: &mut Pools,
+    selector: Option<&wire::LabelSelector<'_>>,
+    field: impl Fn() -> String,
+    flaws: &mut Flaws,
+) -> Result<Option<Selector>, ()> {
+    match selector.map(|selector| label_selector(pools, selector)).transpose() {
+        Ok(selector) => Ok(selector),
+        Err(problem) => {
+            flaws.push(field(), problem);
+            Err(())
+        }
+    }
 }

@@ -35,6 +35,12 @@ pub(crate) struct Makers {
     pub(crate) services: Runs<Service>,
 }
 
+impl Makers {
+    pub(crate) fn workload(&self, uid: Sym) -> Option<&Workload> {
+        self.by_uid.get(&uid).map(|&at| &self.workloads.all()[at as usize])
+    }
+}
+
 impl Named for Claim {
     fn key(&self) -> Name<'_> {
         (None, self.namespace, &self.name)
@@ -112,7 +118,7 @@ impl Snapshot {
 
     /// The workload with a uid, as an owner reference gives it.
     pub fn workload(&self, uid: Sym) -> Option<&Workload> {
-        self.makers.by_uid.get(&uid).map(|&at| &self.makers.workloads.all()[at as usize])
+        self.makers.workload(uid)
     }
 
     /// The workload of a kind and name.

@@ -92,6 +92,16 @@ pub(crate) struct Annotations<'a> {
     pub(crate) mirror: Option<IgnoredAny>,
     #[serde(borrow, rename = "kubernetes.io/config.source")]
     pub(crate) source: Option<Text<'a>>,
+    #[serde(rename = "pv.kubernetes.io/bind-completed")]
+    pub(crate) bind_completed: Option<IgnoredAny>,
+    #[serde(borrow, rename = "volume.beta.kubernetes.io/storage-class")]
+    pub(crate) storage_class: Option<Text<'a>>,
+    #[serde(borrow, rename = "volume.kubernetes.io/selected-node")]
+    pub(crate) selected_node: Option<Text<'a>>,
+    #[serde(borrow, rename = "storage.alpha.kubernetes.io/migrated-plugins")]
+    pub(crate) migrated_plugins: Option<Text<'a>>,
+    #[serde(borrow, rename = "deployment.kubernetes.io/revision")]
+    pub(crate) revision: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]

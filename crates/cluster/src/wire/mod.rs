@@ -16,16 +16,25 @@ mod meta;
 mod node;
 mod other;
 mod pod;
+mod spec;
+mod volumes;
+mod workloads;
 
 pub(crate) use meta::{Expression, Header, LabelSelector, Metadata, OwnerReference, key_of_object};
-pub(crate) use node::Node;
+pub(crate) use node::{Image, Node};
 pub(crate) use other::{
-    Budget, BudgetSpec, BudgetStatus, Claim, IntOrPercent, Namespace, PriorityClass, Workload,
+    Budget, BudgetSpec, BudgetStatus, IntOrPercent, Namespace, PriorityClass, Service,
 };
-pub(crate) use pod::{
-    Condition, Container, ContainerState, ContainerStatus, NodeSelector, NodeSelectorTerm, Pod,
-    PodAffinityTerm, PodSpec, PodStatus, PreferredTerm, Resources, Toleration,
+pub(crate) use pod::{Condition, ContainerState, ContainerStatus, Pod, PodStatus};
+pub(crate) use spec::{
+    Container, Disk, NodeSelector, NodeSelectorTerm, PodAffinity, PodAffinityTerm, PodSpec,
+    PreferredTerm, Resources, Template, Toleration, Volume, WeightedPodTerm,
 };
+pub(crate) use volumes::{
+    Claim, CsiDriver, CsiNode, CsiStorageCapacity, PersistentVolume, StorageClass,
+    VolumeAttachment, VolumeSpec,
+};
+pub(crate) use workloads::{Revision, Workload, WorkloadSpec, WorkloadStatus};
 
 /// A string that borrows from the JSON unless it holds escapes. (`Cow` alone copies when it
 /// stands inside an `Option` or a list.)

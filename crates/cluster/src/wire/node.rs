@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Amounts, Condition, Metadata, Text};
+use super::{Amounts, Condition, Int, Metadata, Text};
 
 #[derive(Default, Deserialize)]
 #[serde(expecting = "an object")]
@@ -35,7 +35,7 @@ pub(crate) struct Taint<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(expecting = "an object")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct NodeStatus<'a> {
     #[serde(borrow)]
     pub(crate) allocatable: Option<Amounts<'a>>,
@@ -43,4 +43,16 @@ pub(crate) struct NodeStatus<'a> {
     pub(crate) capacity: Option<Amounts<'a>>,
     #[serde(borrow)]
     pub(crate) conditions: Option<Vec<Condition<'a>>>,
+    #[serde(borrow)]
+    pub(crate) images: Option<Vec<Image<'a>>>,
+    #[serde(borrow)]
+    pub(crate) declared_features: Option<Vec<Text<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+pub(crate) struct Image<'a> {
+    #[serde(borrow)]
+    pub(crate) names: Option<Vec<Text<'a>>>,
+    pub(crate) size_bytes: Option<Int>,
 }

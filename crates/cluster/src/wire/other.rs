@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Int, LabelSelector, Metadata, Text};
+use super::{Int, LabelSelector, Metadata, Strings, Text};
 
 /// An integer or a percentage such as `30%`.
 #[derive(Clone, Debug, Deserialize)]
@@ -20,28 +20,31 @@ pub(crate) struct Namespace<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(expecting = "an object")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct PriorityClass<'a> {
     #[serde(borrow)]
     pub(crate) metadata: Option<Metadata<'a>>,
     pub(crate) value: Option<Int>,
+    pub(crate) global_default: Option<bool>,
+    #[serde(borrow)]
+    pub(crate) preemption_policy: Option<Text<'a>>,
 }
 
-/// `v1 PersistentVolumeClaim`.
+/// `v1 Service`.
 #[derive(Default, Deserialize)]
 #[serde(expecting = "an object")]
-pub(crate) struct Claim<'a> {
+pub(crate) struct Service<'a> {
     #[serde(borrow)]
     pub(crate) metadata: Option<Metadata<'a>>,
     #[serde(borrow)]
-    pub(crate) spec: Option<ClaimSpec<'a>>,
+    pub(crate) spec: Option<ServiceSpec<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", expecting = "an object")]
-pub(crate) struct ClaimSpec<'a> {
+#[serde(expecting = "an object")]
+pub(crate) struct ServiceSpec<'a> {
     #[serde(borrow)]
-    pub(crate) storage_class_name: Option<Text<'a>>,
+    pub(crate) selector: Option<Strings<'a>>,
 }
 
 /// `policy/v1 PodDisruptionBudget`.
@@ -73,19 +76,4 @@ pub(crate) struct BudgetStatus {
     pub(crate) disruptions_allowed: Option<Int>,
     pub(crate) current_healthy: Option<Int>,
     pub(crate) desired_healthy: Option<Int>,
-}
-
-/// What asks for replicas.
-#[derive(Default, Deserialize)]
-#[serde(expecting = "an object")]
-pub(crate) struct Workload<'a> {
-    #[serde(borrow)]
-    pub(crate) metadata: Option<Metadata<'a>>,
-    pub(crate) spec: Option<WorkloadSpec>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(expecting = "an object")]
-pub(crate) struct WorkloadSpec {
-    pub(crate) replicas: Option<Int>,
 }
