@@ -19,6 +19,8 @@ mod outcome;
 mod plugins;
 mod pod;
 mod profile;
+mod replacement;
+mod search;
 mod terms;
 mod version;
 mod view;
@@ -31,5 +33,7 @@ pub use profile::{
     AddedAffinity, DefaultConstraint, FitArgs, InterPodArgs, NodeTerm, NodeTerms, Plugin, Profile,
     ScoringStrategy, ShapePoint, SpreadDefaults,
 };
+pub use replacement::{Nothing, Old, Replacement};
+pub use search::Winners;
 pub use version::Version;
 pub use view::{Mark, View};

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use descheduler_cluster::{GroupId, PodAffinityTerm, Snapshot, Sym};
+use descheduler_cluster::{GroupId, NodeId, PodAffinityTerm, PodId, Snapshot, Sym};
 use hashbrown::HashMap;
 
 use crate::cycle;
@@ -11,6 +11,8 @@ use crate::occupancy::Occupancy;
 use crate::outcome::Placement;
 use crate::pod::PodRef;
 use crate::profile::Profile;
+use crate::replacement::{self, Replacement};
+use crate::search::{self, Winners};
 use crate::terms::Namespaces;
 use crate::version::{Rules, Version};
 
@@ -23,6 +25,10 @@ pub struct Model<'s> {
     /// For each image the size it was first seen with, and how many nodes have it.
     images: HashMap<Sym, ImageState>,
     about: RefCell<HashMap<(&'s PodAffinityTerm, Sym), Rc<About>>>,
+    /// The order in which nodes are searched.
+    order: Vec<NodeId>,
+    /// How many pods each owner has.
+    replicas: HashMap<Sym, i64>,
 }
 
 /// Where an image is.
@@ -49,7 +55,15 @@ impl<'s> Model<'s> {
                 images.entry(image).or_insert(ImageState { size, nodes: 0 }).nodes += 1;
             }
         }
-        Self { snapshot, rules: version.rules(), profiles, images, about: RefCell::default() }
+        Self {
+            snapshot,
+            rules: version.rules(),
+            profiles,
+            images,
+            about: RefCell::default(),
+            order: search::order(snapshot),
+            replicas: replacement::replicas(snapshot),
+        }
     }
 
     /// The snapshot underneath.
@@ -79,6 +93,16 @@ impl<'s> Model<'s> {
         detail: bool,
     ) -> Placement {
         cycle::run(self, profile, occupancy, pod, detail)
+    }
+
+    /// The nodes that could win a placement.
+    pub fn winners(&self, profile: &Profile, placement: &Placement) -> Winners {
+        Winners::of(profile, placement, &self.order)
+    }
+
+    /// The pod that comes back when one is evicted.
+    pub fn replacement(&self, pod: PodId) -> Replacement<'s> {
+        replacement::replacement(self.snapshot, &self.replicas, pod)
     }
 
     pub(crate) fn image(&self, image: Sym) -> Option<ImageState> {
