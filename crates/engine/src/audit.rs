@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use descheduler_cluster::{Allowance, Phase, Snapshot, UnhealthyPolicy};
-use descheduler_scheduler::View;
+use descheduler_scheduler::{Model, Occupancy, Old, Profile, Replacement, Scheduler, View};
 
 use crate::decision::Eviction;
 use crate::plan::{Plan, node_set};
-use crate::policy::Policy;
-use crate::protection::Stage;
+use crate::policy::{Placement, Policy};
+use crate::protection::{Asked, Stage};
 
 /// Something that a sound plan cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,17 +21,27 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Checks a finished plan against the snapshot and the policy it was made from. Empty means
-/// sound; a plan that is not must not be executed.
-pub fn audit(plan: &Plan, snapshot: &Snapshot, policy: &Policy) -> Vec<Violation> {
+/// Checks a finished plan against what it was made from. Empty means sound; a plan that is not
+/// must not be executed.
+pub fn audit(
+    plan: &Plan,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    scheduler: &Scheduler,
+) -> Vec<Violation> {
     let mut violations = Vec::new();
     check_pods(plan, snapshot, policy, &mut violations);
     check_protections(plan, snapshot, policy, &mut violations);
     check_limits(plan, snapshot, policy, &mut violations);
     check_budgets(plan, snapshot, &mut violations);
+    match policy.placement() {
+        Placement::Off => check_no_destinations(plan, &mut violations),
+        Placement::Feasible | Placement::Improving => {
+            check_destinations(plan, snapshot, scheduler, &mut violations);
+        }
+    }
     violations
 }
-
 fn check_pods(plan: &Plan, snapshot: &Snapshot, policy: &Policy, found: &mut Vec<Violation>) {
     let nodes: BTreeSet<_> = node_set(snapshot, policy).into_iter().collect();
     let mut seen = BTreeSet::new();
@@ -55,19 +65,89 @@ fn check_protections(
     policy: &Policy,
     found: &mut Vec<Violation>,
 ) {
-    // Protections read the snapshot, so the untouched view is the right one for all of them.
-    let view = View::new(snapshot);
+    // Room that earlier moves leave counts, so the plan is replayed move by move.
+    let mut view = View::new(snapshot);
+    let places_known = policy.placement() != Placement::Off;
     let shields: Vec<_> = policy.profiles.iter().map(|p| p.shield.bind(snapshot)).collect();
     for eviction in &plan.evictions {
         let Some(shield) = shields.get(eviction.profile) else {
             found.push(Violation(format!("profile {} does not exist", eviction.profile)));
             continue;
         };
-        if let Err(reason) = shield.check(&view, Stage::Filter, eviction.pod) {
-            let pod = snapshot.pod_name(eviction.pod);
-            found.push(Violation(format!("{pod}: planned although protected: {}", reason.detail)));
+        for stage in [Stage::Filter, Stage::PreEviction] {
+            let asked = Asked { stage, places_known };
+            if let Err(reason) = shield.check(&view, asked, eviction.pod) {
+                let pod = snapshot.pod_name(eviction.pod);
+                let detail = reason.detail;
+                found.push(Violation(format!("{pod}: planned although protected: {detail}")));
+            }
+        }
+        match eviction.destinations.first() {
+            Some(&node) => view.replace(eviction.pod, node),
+            None => view.remove(eviction.pod),
         }
     }
+}
+
+fn check_no_destinations(plan: &Plan, found: &mut Vec<Violation>) {
+    if plan.evictions.iter().any(|eviction| !eviction.destinations.is_empty()) {
+        found.push(Violation("a destination was named although nobody asked for it".to_owned()));
+    }
+}
+
+/// Replays the plan on untouched nodes with the scheduler model: every destination of a move must
+/// be feasible when it is its turn.
+fn check_destinations(
+    plan: &Plan,
+    snapshot: &Snapshot,
+    scheduler: &Scheduler,
+    found: &mut Vec<Violation>,
+) {
+    let model = Model::new(snapshot, scheduler.version, scheduler.profiles.clone());
+    let mut occupancy = model.occupancy();
+    model.place_pending(&mut occupancy);
+    for eviction in &plan.evictions {
+        if snapshot.pod(eviction.pod).is_active()
+            && let Err(what) = replay(&model, &mut occupancy, eviction)
+        {
+            found.push(Violation(format!("{}: {what}", snapshot.pod_name(eviction.pod))));
+        }
+    }
+}
+
+fn replay<'s>(
+    model: &Model<'s>,
+    occupancy: &mut Occupancy<'s>,
+    eviction: &Eviction,
+) -> Result<(), String> {
+    let id = eviction.pod;
+    let Replacement::Comes { pod, old } = model.replacement(id) else {
+        return Err("planned although nothing would come back".to_owned());
+    };
+    let Some(&best) = eviction.destinations.first() else {
+        return Err("planned without a destination".to_owned());
+    };
+    let mark = occupancy.mark();
+    match old {
+        Old::Gone => occupancy.remove(id),
+        Old::Terminating | Old::Unknown => occupancy.terminate(id),
+    }
+    let default = Profile::default();
+    let profile = model.profile_of(&pod).unwrap_or(&default);
+    let answer = model.place(profile, occupancy, &pod, false);
+    occupancy.undo_to(mark);
+    let feasible = |node| answer.feasible.iter().any(|candidate| candidate.node == node);
+    let mut impossible = eviction.destinations.iter().filter(|&&node| !feasible(node));
+    if let (Some(&node), true) = (impossible.next(), old != Old::Unknown) {
+        let name = &model.snapshot().node(node).name;
+        return Err(format!("planned for {name}, where it cannot be placed"));
+    }
+    match old == Old::Gone && best == eviction.node {
+        true => occupancy.remove(id),
+        false => occupancy.terminate(id),
+    }
+    occupancy.place(pod, best);
+    Ok(())
 }
 
 fn check_limits(plan: &Plan, snapshot: &Snapshot, policy: &Policy, found: &mut Vec<Violation>) {

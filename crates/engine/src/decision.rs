@@ -83,6 +83,8 @@ pub enum Refusal {
         /// Their names.
         names: Vec<String>,
     },
+    /// Its replacement would land nowhere, or nowhere better.
+    Placement(Reason),
     /// The strategy itself keeps the pod although it violates the rule.
     Kept(Reason),
 }
@@ -94,7 +96,7 @@ impl Refusal {
             Self::AlreadyPlanned => "AlreadyPlanned",
             Self::Malformed => "Malformed",
             Self::CoolingDown { .. } => "CoolingDown",
-            Self::Protected(reason) | Self::Kept(reason) => reason.code,
+            Self::Protected(reason) | Self::Placement(reason) | Self::Kept(reason) => reason.code,
             Self::Limit { kind, .. } => kind.code(),
             Self::Budget { .. } => "DisruptionBudget",
             Self::BudgetNotProcessed { .. } => "BudgetNotProcessed",
@@ -112,7 +114,9 @@ impl fmt::Display for Refusal {
             Self::CoolingDown { until } => {
                 write!(f, "its owner was moved without improvement; not again before {until}")
             }
-            Self::Protected(reason) | Self::Kept(reason) => f.write_str(&reason.detail),
+            Self::Protected(reason) | Self::Placement(reason) | Self::Kept(reason) => {
+                f.write_str(&reason.detail)
+            }
             Self::Limit { kind, limit } => write!(f, "{} ({limit}) is reached", kind.field()),
             Self::Budget { name, allowed: 0 } => {
                 write!(f, "disruption budget `{name}` allows no disruption")

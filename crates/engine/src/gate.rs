@@ -6,6 +6,7 @@ use descheduler_scheduler::{Mark, View};
 use crate::decision::{Eviction, Refusal};
 use crate::history::History;
 use crate::limits::Tally;
+use crate::placer::{Landing, Placer, PlacerMark};
 use crate::plan::Plan;
 use crate::policy::Policy;
 use crate::report::PlanReport;
@@ -17,6 +18,8 @@ pub(crate) struct Gate<'s> {
     pub(crate) history: &'s History,
     pub(crate) view: View<'s>,
     pub(crate) report: PlanReport,
+    /// `None` where nobody asks where pods land.
+    pub(crate) placer: Option<Placer<'s>>,
     tally: Tally,
     /// By budget slot: disruptions that this plan has taken.
     spent: Vec<i64>,
@@ -33,17 +36,24 @@ struct Planned {
 #[derive(Clone, Copy)]
 pub(crate) struct Checkpoint {
     view: Mark,
+    placer: Option<PlacerMark>,
     evictions: usize,
 }
 
 impl<'s> Gate<'s> {
-    pub(crate) fn new(snapshot: &'s Snapshot, policy: &'s Policy, history: &'s History) -> Self {
+    pub(crate) fn new(
+        snapshot: &'s Snapshot,
+        policy: &'s Policy,
+        history: &'s History,
+        placer: Option<Placer<'s>>,
+    ) -> Self {
         Self {
             snapshot,
             policy,
             history,
             view: View::new(snapshot),
             report: PlanReport::default(),
+            placer,
             tally: Tally::default(),
             spent: vec![0; snapshot.budget_slots()],
             evictions: Vec::new(),
@@ -95,8 +105,19 @@ impl<'s> Gate<'s> {
     }
 
     /// Adds an eviction to the plan and to everything that counts it.
-    pub(crate) fn commit(&mut self, eviction: Eviction, budget: Option<BudgetId>) {
-        self.view.remove(eviction.pod);
+    pub(crate) fn commit(
+        &mut self,
+        eviction: Eviction,
+        budget: Option<BudgetId>,
+        landing: &Landing<'s>,
+    ) {
+        match eviction.destinations.first() {
+            Some(&node) => self.view.replace(eviction.pod, node),
+            None => self.view.remove(eviction.pod),
+        }
+        if let Some(placer) = &mut self.placer {
+            placer.commit(eviction.pod, landing);
+        }
         self.tally.add(eviction.node, self.snapshot.pod(eviction.pod).namespace);
         if let Some(budget) = budget {
             self.spent[budget.index()] += 1;
@@ -105,12 +126,19 @@ impl<'s> Gate<'s> {
     }
 
     pub(crate) fn checkpoint(&self) -> Checkpoint {
-        Checkpoint { view: self.view.mark(), evictions: self.evictions.len() }
+        Checkpoint {
+            view: self.view.mark(),
+            placer: self.placer.as_ref().map(Placer::mark),
+            evictions: self.evictions.len(),
+        }
     }
 
     /// Takes back everything committed since, latest first; the answer is in plan order.
     pub(crate) fn undo_to(&mut self, checkpoint: Checkpoint) -> Vec<Eviction> {
         self.view.undo_to(checkpoint.view);
+        if let (Some(placer), Some(mark)) = (&mut self.placer, checkpoint.placer) {
+            placer.undo_to(mark);
+        }
         let undone: Vec<Planned> = self.evictions.drain(checkpoint.evictions..).collect();
         for Planned { eviction, budget } in &undone {
             let namespace = self.snapshot.pod(eviction.pod).namespace;

@@ -3,14 +3,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use descheduler_cluster::{NodeId, Snapshot};
+use descheduler_scheduler::{Model, Scheduler};
 
 use crate::decision::Eviction;
 use crate::gate::Gate;
 use crate::history::History;
-use crate::policy::{Policy, Profile, Step};
+use crate::placer::Placer;
+use crate::policy::{Placement, Policy, Profile, Step};
 use crate::report::PlanReport;
-use crate::strategy::Pass;
-use crate::turn::Turn;
+use crate::turn::{Seat, Turn};
 
 /// What to evict, in this order, and the account of how it was decided.
 #[must_use]
@@ -27,30 +28,44 @@ pub struct Plan {
 ///
 /// All profiles' deschedule strategies run before any balance strategy
 /// (docs/spec/strategies.md section 1.1), each seeing what was planned before it.
-pub fn plan(
-    snapshot: &Snapshot,
-    policy: &Policy,
-    history: &History,
+pub fn plan<'s>(
+    snapshot: &'s Snapshot,
+    policy: &'s Policy,
+    scheduler: &Scheduler,
+    history: &'s History,
     observer: &mut dyn Observer,
 ) -> Plan {
-    let mut gate = Gate::new(snapshot, policy, history);
     let nodes = node_set(snapshot, policy);
     if nodes.len() < 2 {
+        let mut gate = Gate::new(snapshot, policy, history, None);
         gate.report.note(too_few(snapshot, &nodes));
         return gate.finish();
     }
+    let placer = placer(snapshot, policy, scheduler, &nodes);
+    let mut gate = Gate::new(snapshot, policy, history, placer);
     let shields: Vec<_> = policy.profiles.iter().map(|p| p.shield.bind(snapshot)).collect();
-    for pass in Pass::ORDER {
-        for (profile, shield) in policy.profiles.iter().zip(&shields) {
-            for step in profile.steps(pass) {
-                observer.begins(profile, step);
-                let turn = Turn::begin(&mut gate, shield, &nodes, profile, step.def);
-                run_contained(step, turn);
-                observer.ends();
-            }
-        }
+    for (number, (profile, step)) in policy.steps().enumerate() {
+        observer.begins(&policy.profiles[profile], step);
+        let seat = Seat { profile, number, strategy: step.def.name };
+        run_contained(step, Turn::begin(&mut gate, &shields[profile], &nodes, seat));
+        observer.ends();
     }
     gate.finish()
+}
+
+/// What judges moves by where they lead, if the policy asks for that.
+fn placer<'s>(
+    snapshot: &'s Snapshot,
+    policy: &'s Policy,
+    scheduler: &Scheduler,
+    nodes: &[NodeId],
+) -> Option<Placer<'s>> {
+    if policy.placement() == Placement::Off {
+        return None;
+    }
+    let judges = policy.steps().map(|(_, step)| step.strategy.judge(snapshot, nodes)).collect();
+    let model = Model::new(snapshot, scheduler.version, scheduler.profiles.clone());
+    Some(Placer::new(policy, model, judges))
 }
 
 /// A strategy that panics is a bug of ours. It costs that strategy's moves and a line in the

@@ -20,8 +20,31 @@ pub struct Policy {
     pub eviction_failure_event_notification: bool,
     /// How a move is judged; `None` when the policy does not say.
     pub placement: Option<Placement>,
+    /// Where it cannot be known which node wins, the share of cases, 0 to 1, in which the move has
+    /// to be an improvement.
+    pub confidence: f64,
     /// The profiles, in policy order.
     pub profiles: Vec<Profile>,
+}
+
+impl Policy {
+    /// How moves are judged.
+    pub fn placement(&self) -> Placement {
+        self.placement.unwrap_or(Placement::Improving)
+    }
+
+    /// All strategies in the order they run, each with the index of its profile.
+    ///
+    /// All profiles' deschedule strategies run before any balance strategy
+    /// (docs/spec/strategies.md section 1.1).
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (usize, &Step)> {
+        Pass::ORDER.into_iter().flat_map(|pass| {
+            let profiles = self.profiles.iter().enumerate();
+            profiles.flat_map(move |(at, profile)| {
+                profile.steps(pass).iter().map(move |step| (at, step))
+            })
+        })
+    }
 }
 
 /// One profile: strategies and the protections they share.
@@ -67,6 +90,9 @@ pub enum Placement {
 }
 
 impl Placement {
+    /// The confidence of a policy that does not say.
+    pub const CONFIDENCE: f64 = 0.95;
+
     /// The modes as the policy field spells them.
     pub const NAMES: [&str; 3] = ["Off", "Feasible", "Improving"];
 

@@ -29,6 +29,17 @@ pub trait Protection: Send + Sync {
         true
     }
 
+    /// Whether it is about where the pod could go, and so has nothing to add where the scheduler
+    /// model is asked that.
+    fn is_about_places(&self) -> bool {
+        false
+    }
+
+    /// Whether it holds only where the scheduler model is asked too: upstream does not have it.
+    fn is_ours(&self) -> bool {
+        false
+    }
+
     /// Compiles what it needs for a snapshot.
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s>;
 }
@@ -52,6 +63,8 @@ impl Shield {
             .map(|protection| BoundCheck {
                 stage: protection.stage(),
                 overruled: protection.overruled_by_annotation(),
+                about_places: protection.is_about_places(),
+                ours: protection.is_ours(),
                 check: protection.bind(snapshot),
             })
             .collect();
@@ -67,7 +80,17 @@ pub(crate) struct BoundShield<'s> {
 struct BoundCheck<'s> {
     stage: Stage,
     overruled: bool,
+    about_places: bool,
+    ours: bool,
     check: Check<'s>,
+}
+
+/// What a shield is asked, and under which circumstances.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) stage: Stage,
+    /// The scheduler model is asked where pods land.
+    pub(crate) places_known: bool,
 }
 
 /// The annotation says `false`.
@@ -75,7 +98,7 @@ const EVICT_ANNOTATION_FALSE: &str = "EvictAnnotationFalse";
 
 impl<'s> BoundShield<'s> {
     /// The first protection of a stage that holds the pod.
-    pub(crate) fn check(&self, view: &View<'s>, stage: Stage, pod: PodId) -> Result<(), Reason> {
+    pub(crate) fn check(&self, view: &View<'s>, asked: Asked, pod: PodId) -> Result<(), Reason> {
         let annotation = view.snapshot().pod(pod).evict;
         if annotation == Some(false) {
             return Err(Reason::new(
@@ -85,7 +108,8 @@ impl<'s> BoundShield<'s> {
         }
         self.checks
             .iter()
-            .filter(|bound| bound.stage == stage)
+            .filter(|bound| bound.stage == asked.stage)
+            .filter(|bound| if asked.places_known { !bound.about_places } else { !bound.ours })
             .filter(|bound| !(bound.overruled && annotation == Some(true)))
             .try_for_each(|bound| (bound.check)(view, pod))
     }

@@ -1,5 +1,8 @@
 //! What a strategy is.
 
+use descheduler_cluster::{NodeId, PodId, Snapshot};
+use descheduler_scheduler::View;
+
 use crate::args::Args;
 use crate::protection::Shield;
 use crate::turn::Turn;
@@ -9,6 +12,38 @@ use crate::turn::Turn;
 pub trait Strategy: Send + Sync {
     /// Proposes every pod that violates the rule, in a fixed order.
     fn run(&self, turn: &mut Turn<'_, '_>);
+
+    /// Makes ready to judge where pods of a snapshot could be, on the nodes that are worked on.
+    fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's>;
+}
+
+/// What a strategy thinks of places for pods.
+pub trait Judge<'s> {
+    /// How far a pod's being on a node is from what the strategy wants; 0 where nothing is wrong.
+    /// The pod is to be thought of as on that node, wherever the view has it.
+    ///
+    /// A move is refused when this grows for any strategy of the policy, so that two of them never
+    /// undo each other's work.
+    fn standing(&self, view: &View<'s>, pod: PodId, node: NodeId) -> i64;
+
+    /// Whether a move that the strategy has asked for is worth it if the pod lands on `to`.
+    ///
+    /// # Errors
+    /// Says why not, as the end of a sentence about the node `to`.
+    fn goal(&self, view: &View<'s>, pod: PodId, to: NodeId) -> Result<(), String>;
+}
+
+/// The judge of a strategy whose point is a fresh start: one place is as good as another.
+pub struct Anywhere;
+
+impl<'s> Judge<'s> for Anywhere {
+    fn standing(&self, _: &View<'s>, _: PodId, _: NodeId) -> i64 {
+        0
+    }
+
+    fn goal(&self, _: &View<'s>, _: PodId, _: NodeId) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// When a strategy runs (docs/spec/strategies.md section 1.1).

@@ -5,10 +5,9 @@ use descheduler_scheduler::View;
 
 use crate::decision::{Eviction, Reason, Refusal};
 use crate::gate::{Checkpoint, Gate};
-use crate::policy::Profile;
-use crate::protection::{BoundShield, Stage};
+use crate::placer::Landing;
+use crate::protection::{Asked, BoundShield, Stage};
 use crate::report::StrategyRun;
-use crate::strategy::StrategyDef;
 
 /// A pod that a strategy wants moved.
 #[derive(Clone, Debug)]
@@ -34,10 +33,20 @@ pub struct Turn<'t, 's> {
     gate: &'t mut Gate<'s>,
     shield: &'t BoundShield<'s>,
     nodes: &'t [NodeId],
-    profile: usize,
-    def: &'static StrategyDef,
+    seat: Seat,
     run: StrategyRun,
     begun: Checkpoint,
+}
+
+/// Which strategy of the policy a turn belongs to.
+#[derive(Clone, Copy)]
+pub(crate) struct Seat {
+    /// The profile, as an index into the policy.
+    pub(crate) profile: usize,
+    /// Which of all strategies of the policy, in the order they run.
+    pub(crate) number: usize,
+    /// The strategy's name.
+    pub(crate) strategy: &'static str,
 }
 
 impl<'t, 's> Turn<'t, 's> {
@@ -45,17 +54,17 @@ impl<'t, 's> Turn<'t, 's> {
         gate: &'t mut Gate<'s>,
         shield: &'t BoundShield<'s>,
         nodes: &'t [NodeId],
-        profile: &Profile,
-        def: &'static StrategyDef,
+        seat: Seat,
     ) -> Self {
-        let profile = gate
-            .policy
-            .profiles
-            .iter()
-            .position(|known| std::ptr::eq(known, profile))
-            .unwrap_or_default();
         let begun = gate.checkpoint();
-        Self { gate, shield, nodes, profile, def, run: StrategyRun::new(profile, def.name), begun }
+        Self {
+            gate,
+            shield,
+            nodes,
+            seat,
+            run: StrategyRun::new(seat.profile, seat.strategy),
+            begun,
+        }
     }
 
     /// The cluster as it was found.
@@ -83,20 +92,28 @@ impl<'t, 's> Turn<'t, 's> {
         self.ask(Stage::PreEviction, pod)
     }
 
+    /// Whether anybody asks where the replacements of pods land. Where nobody does, a strategy
+    /// works as upstream does, with that bookkeeping for an answer.
+    pub fn knows_places(&self) -> bool {
+        self.gate.placer.is_some()
+    }
+
     fn ask(&self, stage: Stage, pod: PodId) -> Result<(), Refusal> {
         if self.gate.snapshot.pod(pod).flawed {
             return Err(Refusal::Malformed);
         }
-        self.shield.check(&self.gate.view, stage, pod).map_err(Refusal::Protected)
+        let asked = Asked { stage, places_known: self.knows_places() };
+        self.shield.check(&self.gate.view, asked, pod).map_err(Refusal::Protected)
     }
 
     /// Asks for a pod to be evicted. This is the only way into a plan.
     pub fn propose(&mut self, Proposal { pod, reason }: Proposal) -> Verdict {
         match self.judge(pod) {
-            Ok((node, budget, destinations)) => {
-                let (profile, strategy) = (self.profile, self.def.name);
+            Ok((node, budget, landing)) => {
+                let Seat { profile, strategy, .. } = self.seat;
+                let destinations = landing.destinations.clone();
                 let eviction = Eviction { pod, node, profile, strategy, reason, destinations };
-                self.gate.commit(eviction, budget);
+                self.gate.commit(eviction, budget, &landing);
                 self.run.planned += 1;
                 Verdict::Planned
             }
@@ -110,7 +127,7 @@ impl<'t, 's> Turn<'t, 's> {
     }
 
     /// The gate's questions, cheapest first, placement last.
-    fn judge(&self, id: PodId) -> Result<(NodeId, Option<BudgetId>, Vec<NodeId>), Refusal> {
+    fn judge(&mut self, id: PodId) -> Result<(NodeId, Option<BudgetId>, Landing<'s>), Refusal> {
         let Gate { snapshot, ref view, history, .. } = *self.gate;
         let node = match snapshot.pod(id).node {
             Some(node) if !view.is_gone(id) => node,
@@ -123,13 +140,12 @@ impl<'t, 's> Turn<'t, 's> {
         self.may_leave(id)?;
         self.gate.check_limits(id, node)?;
         let budget = self.gate.check_budget(id)?;
-        let destinations = self.place(id)?;
-        Ok((node, budget, destinations))
-    }
-
-    /// Where the replacement could land. Placement is off: nothing is asked, nothing reserved.
-    fn place(&self, _pod: PodId) -> Result<Vec<NodeId>, Refusal> {
-        Ok(Vec::new())
+        let Gate { view, placer, .. } = &mut *self.gate;
+        let landing = match placer {
+            Some(placer) => placer.find(view, id, self.seat.number)?,
+            None => Landing::nowhere(),
+        };
+        Ok((node, budget, landing))
     }
 
     /// Records that the strategy itself keeps a pod that violates its rule.
@@ -173,7 +189,10 @@ impl<'t, 's> Turn<'t, 's> {
 impl Drop for Turn<'_, '_> {
     /// The turn's account goes into the report whichever way the turn ends.
     fn drop(&mut self) {
-        let run = std::mem::replace(&mut self.run, StrategyRun::new(self.profile, self.def.name));
+        let run = std::mem::replace(
+            &mut self.run,
+            StrategyRun::new(self.seat.profile, self.seat.strategy),
+        );
         self.gate.report.runs.push(run);
     }
 }

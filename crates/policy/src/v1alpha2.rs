@@ -37,7 +37,7 @@ pub(crate) fn read(
     let notify: Option<bool> = fields.value("evictionFailureEventNotification", diagnostics);
     let grace_period_seconds = grace_period(&mut fields, diagnostics);
     metrics::check(&mut fields, diagnostics);
-    let placement = placement(&mut fields, diagnostics);
+    let (placement, confidence) = placement(&mut fields, diagnostics);
     if let Some(entry) = fields.entry("loopBreaker") {
         not_built(entry, "loopBreaker", diagnostics);
     }
@@ -62,6 +62,7 @@ pub(crate) fn read(
         grace_period_seconds,
         eviction_failure_event_notification: notify.unwrap_or_default(),
         placement,
+        confidence,
         profiles,
     })
 }
@@ -92,14 +93,24 @@ fn grace_period(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) -> Optio
 }
 
 /// Our own field: how much must be known about where a pod lands.
-fn placement(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) -> Option<Placement> {
-    let (_, mut inner) = fields.map("placement", diagnostics)?;
+fn placement(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) -> (Option<Placement>, f64) {
+    let Some((_, mut inner)) = fields.map("placement", diagnostics) else {
+        return (None, Placement::CONFIDENCE);
+    };
     let mode = inner.entry("mode");
-    if let Some(entry) = inner.entry("confidence") {
-        not_built(entry, "placement.confidence", diagnostics);
+    let confidence: Option<f64> = inner.value("confidence", diagnostics);
+    if let Some(entry) = inner.entry("confidence")
+        && confidence.is_some_and(|share| !(0.0..=1.0).contains(&share))
+    {
+        let message = "`placement.confidence`: expected a share from 0 to 1";
+        diagnostics.error("out-of-range", entry.value.span, message);
     }
     inner.warn_of_unknown(diagnostics);
-    let value = &mode?.value;
+    let mode = mode.and_then(|mode| placement_mode(&mode.value, diagnostics));
+    (mode, confidence.unwrap_or(Placement::CONFIDENCE))
+}
+
+fn placement_mode(value: &Value, diagnostics: &mut Diagnostics) -> Option<Placement> {
     // Unquoted, `Off` is a boolean in YAML 1.1; its text still says what is meant.
     let text = match &value.node {
         Node::Scalar(Scalar { text, kind: ScalarKind::Text | ScalarKind::Bool(_), .. }) => text,

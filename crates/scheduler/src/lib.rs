@@ -25,7 +25,7 @@ mod terms;
 mod version;
 mod view;
 
-pub use model::Model;
+pub use model::{Model, Scheduler};
 pub use occupancy::{Occupancy, OccupancyMark};
 pub use outcome::{Candidate, Code, CycleError, Fault, Placement, Stage, TaintKey, Why};
 pub use pod::PodRef;

@@ -1,6 +1,7 @@
 //! kube-scheduler as a function of a snapshot.
 
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::rc::Rc;
 
 use descheduler_cluster::{GroupId, NodeId, PodAffinityTerm, PodId, Snapshot, Sym};
@@ -29,6 +30,21 @@ pub struct Model<'s> {
     order: Vec<NodeId>,
     /// How many pods each owner has.
     replicas: HashMap<Sym, i64>,
+}
+
+/// Which kube-scheduler places the pods.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    /// Its version.
+    pub version: Version,
+    /// Its profiles.
+    pub profiles: Vec<Profile>,
+}
+
+impl Default for Scheduler {
+    fn default() -> Self {
+        Self { version: Version::DEFAULT, profiles: vec![Profile::default()] }
+    }
 }
 
 /// Where an image is.
@@ -93,6 +109,29 @@ impl<'s> Model<'s> {
         detail: bool,
     ) -> Placement {
         cycle::run(self, profile, occupancy, pod, detail)
+    }
+
+    /// Gives the pods that wait for a node their best places, by priority and then by age. They
+    /// come before whatever a plan sends to the scheduler.
+    pub fn place_pending(&self, occupancy: &mut Occupancy<'s>) {
+        let snapshot = self.snapshot;
+        let waits = |id: &PodId| {
+            let pod = snapshot.pod(*id);
+            !pod.spec.gated && !pod.terminating && pod.node_name.is_none()
+        };
+        let mut pending: Vec<PodId> = snapshot.pending().iter().copied().filter(waits).collect();
+        pending.sort_by_key(|&id| {
+            let pod = snapshot.pod(id);
+            (Reverse(pod.spec.priority.unwrap_or(0)), pod.created)
+        });
+        for id in pending {
+            let pod = PodRef::of(snapshot, id);
+            let Some(profile) = self.profile_of(&pod) else { continue };
+            let placement = self.place(profile, occupancy, &pod, false);
+            if let Some(&node) = self.winners(profile, &placement).nodes.first() {
+                occupancy.place(pod, node);
+            }
+        }
     }
 
     /// The nodes that could win a placement.

@@ -167,6 +167,11 @@ impl<'s> Occupancy<'s> {
         self.placed.pop();
     }
 
+    /// What the pods on a node request together; `pods` is their number.
+    pub fn requested(&self, node: NodeId) -> &Resources {
+        &self.of(node).requested
+    }
+
     /// What the pods on a node add up to.
     pub(crate) fn of(&self, node: NodeId) -> &NodeUse {
         &self.nodes[node.index()]

@@ -1,6 +1,10 @@
-//! The snapshot minus what is already planned: an overlay with undo, not a copy.
+//! The snapshot as it will be after what is already planned: an overlay with undo, not a copy.
+//!
+//! A pod that is moved appears where its replacement is expected. It is planned already, so no
+//! strategy can move it again in the same plan.
 
 use descheduler_cluster::{NodeId, PodId, ResourceId, Resources, Snapshot};
+use hashbrown::HashMap;
 
 /// The cluster as it will be once everything planned so far is done.
 #[derive(Debug)]
@@ -8,6 +12,10 @@ pub struct View<'s> {
     snapshot: &'s Snapshot,
     /// By pod slot: planned to go.
     gone: Vec<bool>,
+    /// By pod slot of those that are gone: where the replacement is expected.
+    arrived_at: HashMap<PodId, NodeId>,
+    /// By node slot: pods whose replacements are expected there, in the order planned.
+    arrivals: Vec<Vec<PodId>>,
     /// By node slot: what the pods that stay request.
     requested: Vec<Resources>,
     /// The pods taken out, in order, so that they can be put back.
@@ -26,6 +34,8 @@ impl<'s> View<'s> {
         let mut view = Self {
             snapshot,
             gone: vec![false; snapshot.pod_slots()],
+            arrived_at: HashMap::new(),
+            arrivals: vec![Vec::new(); snapshot.node_slots()],
             requested: vec![Resources::default(); snapshot.node_slots()],
             log: Vec::new(),
             undone: 0,
@@ -55,9 +65,19 @@ impl<'s> View<'s> {
         self.gone[pod.index()]
     }
 
-    /// The pods that stay on a node, whatever their phase, in order.
+    /// Where a pod is, or where its replacement is expected.
+    pub fn node_of(&self, pod: PodId) -> Option<NodeId> {
+        match self.is_gone(pod) {
+            true => self.arrived_at.get(&pod).copied(),
+            false => self.snapshot.pod(pod).node,
+        }
+    }
+
+    /// The pods that stay on a node, whatever their phase, in order; then those whose replacements
+    /// are expected there, which stand for them.
     pub fn pods_on(&self, node: NodeId) -> impl Iterator<Item = PodId> + '_ {
-        self.snapshot.pods_on(node).iter().copied().filter(|&pod| !self.is_gone(pod))
+        let stay = self.snapshot.pods_on(node).iter().filter(|&&pod| !self.is_gone(pod));
+        stay.chain(&self.arrivals[node.index()]).copied()
     }
 
     /// The pods that stay on a node and neither succeeded nor failed, in order.
@@ -75,7 +95,18 @@ impl<'s> View<'s> {
     pub fn remove(&mut self, pod: PodId) {
         if !std::mem::replace(&mut self.gone[pod.index()], true) {
             self.log.push(pod);
-            self.book(pod, Resources::subtract, -1);
+            let node = self.snapshot.pod(pod).node;
+            self.book(pod, node, Resources::subtract, -1);
+        }
+    }
+
+    /// Takes a pod out and expects its replacement on a node.
+    pub fn replace(&mut self, pod: PodId, node: NodeId) {
+        if !self.is_gone(pod) {
+            self.remove(pod);
+            self.arrived_at.insert(pod, node);
+            self.arrivals[node.index()].push(pod);
+            self.book(pod, Some(node), Resources::add, 1);
         }
     }
 
@@ -100,14 +131,26 @@ impl<'s> View<'s> {
         self.undone += usize::from(self.log.len() > mark.0);
         while self.log.len() > mark.0 {
             let Some(pod) = self.log.pop() else { break };
+            if let Some(node) = self.arrived_at.remove(&pod) {
+                // The last one planned is the last to have arrived.
+                self.arrivals[node.index()].pop();
+                self.book(pod, Some(node), Resources::subtract, -1);
+            }
             self.gone[pod.index()] = false;
-            self.book(pod, Resources::add, 1);
+            let node = self.snapshot.pod(pod).node;
+            self.book(pod, node, Resources::add, 1);
         }
     }
 
-    fn book(&mut self, pod: PodId, change: fn(&mut Resources, &Resources), count: i64) {
+    fn book(
+        &mut self,
+        pod: PodId,
+        node: Option<NodeId>,
+        change: fn(&mut Resources, &Resources),
+        count: i64,
+    ) {
         let pod = self.snapshot.pod(pod);
-        let Some(node) = pod.node.filter(|_| pod.is_active()) else { return };
+        let Some(node) = node.filter(|_| pod.is_active()) else { return };
         let requested = &mut self.requested[node.index()];
         change(requested, &pod.requests);
         requested.set(ResourceId::PODS, requested.get(ResourceId::PODS) + count);

@@ -23,13 +23,15 @@
 //! Use is what pods request, as the scheduler counts it, in percent of what the node can allocate.
 //! With `useDeviationThresholds` the numbers are distances from the average over all nodes instead.
 //! Nothing is done while all nodes are under-utilized, none is, at most `numberOfNodes` are, or
-//! none is over-utilized. CPU, memory and the number of pods are looked at even without thresholds:
-//! as long as the under-utilized nodes together have nothing left of one of them, no pod moves.
+//! none is over-utilized. A pod moves only to a node that stays within its targets and is less used
+//! than the one it leaves. With placement off nobody looks at single nodes: then CPU, memory and
+//! the number of pods count even without thresholds, and as long as the under-utilized nodes
+//! together have nothing left of one of them, no pod moves.
 
 use std::cmp::Reverse;
 
-use descheduler_cluster::{NodeId, ResourceId, Snapshot};
-use descheduler_engine::{Args, Pass, Reason, Strategy, StrategyDef, Turn};
+use descheduler_cluster::{NodeId, PodId, ResourceId, Snapshot};
+use descheduler_engine::{Args, Judge, Pass, Reason, Strategy, StrategyDef, Turn};
 use descheduler_scheduler::View;
 
 use crate::scope::Namespaces;
@@ -135,9 +137,10 @@ impl Strategy for LowNodeUtilization {
     fn run(&self, turn: &mut Turn<'_, '_>) {
         let snapshot = turn.snapshot();
         let tracked = tracked(snapshot, &self.thresholds);
-        let (low, high) = match self.deviation {
-            false => self.fixed_levels(snapshot),
-            true => self.levels_around_average(turn.view(), turn.nodes()),
+        let (low, high) = match turn.knows_places() {
+            // The judge goes by the cluster as it was found, and so it must be here.
+            true => self.levels(&View::new(snapshot), turn.nodes()),
+            false => self.levels(turn.view(), turn.nodes()),
         };
         let Classified { under, mut over } = classify(turn.view(), turn.nodes(), &low, &high);
         if let Some(why) = self.why_nothing(turn.nodes().len(), under.len(), over.len()) {
@@ -148,25 +151,131 @@ impl Strategy for LowNodeUtilization {
             let weight = weight(turn.view().requested(node), &tracked);
             (Reverse(weight), &snapshot.node(node).name)
         });
-        let headroom = headroom(turn.view(), &under, &high, &tracked);
-        if let Some(Tracked { name, .. }) = exhausted(&headroom, &tracked) {
-            let count = under.len();
-            turn.note(format!("nothing moves: the {count} under-utilized nodes have no {name} left"));
-            return;
+        match turn.knows_places() {
+            true => self.relieve_to_better_places(turn, &over, &high),
+            false => self.relieve_into_headroom(turn, &over, &under, &high, &tracked),
         }
-        let excess = |view: &View<'_>, node: NodeId| excess(view, node, &high, &tracked);
-        let namespaces = self.namespaces.bind(snapshot);
-        let mut relief = Relief::new(snapshot, &under, headroom, namespaces, self.per_node, &excess);
-        for node in over {
-            relief.relieve(turn, node);
+    }
+
+    fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
+        let (_, high) = self.levels(&View::new(snapshot), nodes);
+        let names = high.iter().map(|(resource, _)| snapshot.resource_name(*resource).to_owned());
+        Box::new(Load { names: names.collect(), high })
+    }
+}
+
+/// How full nodes are, measured by the resources with thresholds.
+struct Load {
+    names: Vec<String>,
+    high: Levels,
+}
+
+impl Load {
+    /// The percentage of each resource with a threshold if the pod is on the node.
+    fn percentages<'v>(
+        &'v self,
+        view: &'v View<'_>,
+        pod: PodId,
+        id: NodeId,
+    ) -> impl Iterator<Item = f64> + 'v {
+        let capacity = view.snapshot().node(id).measured_capacity();
+        let mut used = view.requested(id).clone();
+        if view.node_of(pod) != Some(id) {
+            used.add(&view.snapshot().pod(pod).requests);
+            used.set(ResourceId::PODS, used.get(ResourceId::PODS) + 1);
         }
-        if let Some(Tracked { name, .. }) = exhausted(relief.headroom(), &tracked) {
-            turn.note(format!("stopped when the under-utilized nodes had no {name} left"));
+        self.high.iter().map(move |&(r, _)| percent(&used, capacity, r).unwrap_or(0.0))
+    }
+
+    fn highest(&self, view: &View<'_>, pod: PodId, node: NodeId) -> f64 {
+        self.percentages(view, pod, node).fold(0.0, f64::max)
+    }
+}
+
+impl<'s> Judge<'s> for Load {
+    /// By how much the node is over its targets, in thousandths of a percentage point.
+    fn standing(&self, view: &View<'s>, pod: PodId, node: NodeId) -> i64 {
+        let over = self.percentages(view, pod, node).zip(&self.high);
+        let over = over.map(|(use_, &(_, level))| use_ - level);
+        (over.fold(0.0, f64::max) * 1000.0) as i64
+    }
+
+    fn goal(&self, view: &View<'s>, pod: PodId, to: NodeId) -> Result<(), String> {
+        let uses = self.percentages(view, pod, to).zip(&self.high).zip(&self.names);
+        for ((use_, &(_, level)), name) in uses {
+            if use_ > level {
+                return Err(format!(
+                    "whose {name} would be at {use_:.0}%, over the target of {level:.0}%"
+                ));
+            }
+        }
+        let Some(from) = view.node_of(pod) else { return Ok(()) };
+        let (there, here) = (self.highest(view, pod, to), self.highest(view, pod, from));
+        match there < here {
+            true => Ok(()),
+            false => Err(format!("which would be at {there:.0}%, no less than {here:.0}% now")),
         }
     }
 }
 
 impl LowNodeUtilization {
+    /// Proposes the pods of over-utilized nodes until these are at their targets; whether there is
+    /// a better place is for the turn to say.
+    fn relieve_to_better_places(
+        &self,
+        turn: &mut Turn<'_, '_>,
+        over: &[NodeId],
+        high: &Levels,
+    ) {
+        let snapshot = turn.snapshot();
+        let named: Vec<Tracked> = high
+            .iter()
+            .map(|&(id, _)| Tracked { name: snapshot.resource_name(id).to_owned(), id })
+            .collect();
+        let excess = |view: &View<'_>, node: NodeId| excess(view, node, high, &named);
+        let namespaces = self.namespaces.bind(snapshot);
+        let mut relief = Relief::anywhere(namespaces, self.per_node, &excess);
+        for &node in over {
+            relief.relieve(turn, node);
+        }
+    }
+
+    /// Upstream's way: as long as the under-utilized nodes together have something left of every
+    /// resource that is looked at.
+    fn relieve_into_headroom(
+        &self,
+        turn: &mut Turn<'_, '_>,
+        over: &[NodeId],
+        under: &[NodeId],
+        high: &Levels,
+        tracked: &[Tracked],
+    ) {
+        let snapshot = turn.snapshot();
+        let headroom = headroom(turn.view(), under, high, tracked);
+        if let Some(Tracked { name, .. }) = exhausted(&headroom, tracked) {
+            let count = under.len();
+            turn.note(format!("nothing moves: the {count} under-utilized nodes have no {name} left"));
+            return;
+        }
+        let excess = |view: &View<'_>, node: NodeId| excess(view, node, high, tracked);
+        let namespaces = self.namespaces.bind(snapshot);
+        let mut relief = Relief::new(snapshot, under, headroom, namespaces, self.per_node, &excess);
+        for &node in over {
+            relief.relieve(turn, node);
+        }
+        if let Some(Tracked { name, .. }) = exhausted(relief.headroom(), tracked) {
+            turn.note(format!("stopped when the under-utilized nodes had no {name} left"));
+        }
+    }
+
+    /// What is under-utilized and what is over-utilized, in percent by resource.
+    fn levels(&self, view: &View<'_>, nodes: &[NodeId]) -> (Levels, Levels) {
+        match self.deviation {
+            false => self.fixed_levels(view.snapshot()),
+            true => self.levels_around_average(view, nodes),
+        }
+    }
+
     fn fixed_levels(&self, snapshot: &Snapshot) -> (Levels, Levels) {
         let levels = |thresholds: &Thresholds| {
             let pairs = thresholds.iter();

@@ -23,8 +23,10 @@
 //! At least one of `maxPodLifeTimeSeconds`, `states`, `conditions` and `exitCodes` must be given.
 //! Unlike most strategies it also looks at pods that have ended.
 
-use descheduler_cluster::{ContainerKind, ContainerState, Pod, PodId, Snapshot, Sym};
-use descheduler_engine::{Args, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+use descheduler_cluster::{ContainerKind, ContainerState, NodeId, Pod, PodId, Snapshot, Sym};
+use descheduler_engine::{
+    Anywhere, Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
+};
 
 use crate::age::{seconds_since, span};
 use crate::order::oldest_first;
@@ -185,6 +187,10 @@ impl Strategy for PodLifeTime {
         for (pod, why) in found {
             let _ = turn.propose(Proposal { pod, reason: Reason::new(LIVED_TOO_LONG, why) });
         }
+    }
+
+    fn judge<'s>(&'s self, _: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
+        Box::new(Anywhere)
     }
 }
 

@@ -20,16 +20,19 @@
 //!
 //! The pods of an owner are spread evenly over the nodes that could take them by their node
 //! affinity, their tolerations and because they are not cordoned: with 5 pods and 3 such nodes, at
-//! most 2 stay on a node. The least important pods go, and of those the youngest. Pods that are
-//! protected do not count at all.
+//! most 2 stay on a node. The least important pods go, and of those the youngest. With placement
+//! off, pods that are protected do not count at all.
+
+use std::borrow::Cow;
 
 use descheduler_cluster::{NodeId, PodId, PodSpec, Snapshot, Sym};
-use descheduler_engine::{Args, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+use descheduler_engine::{Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+use descheduler_scheduler::View;
 use hashbrown::HashMap;
 
 use crate::order::least_important_first;
 use crate::reach::Reach;
-use crate::scope::Namespaces;
+use crate::scope::{BoundNamespaces, Namespaces};
 
 pub(crate) static DEF: StrategyDef = StrategyDef {
     name: "RemoveDuplicates",
@@ -58,31 +61,230 @@ fn build(args: &mut Args<'_>) -> Option<Box<dyn Strategy>> {
 
 impl Strategy for RemoveDuplicates {
     fn run(&self, turn: &mut Turn<'_, '_>) {
+        match turn.knows_places() {
+            true => self.spread(turn),
+            false => self.spread_as_upstream(turn),
+        }
+    }
+
+    fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
+        Box::new(Census::new(self, snapshot, nodes))
+    }
+}
+
+impl RemoveDuplicates {
+    /// Proposes pods until no node holds more of an owner's than an even spread would put there.
+    /// Owners take turns, so that a limit does not leave some of them with nothing.
+    fn spread(&self, turn: &mut Turn<'_, '_>) {
+        let snapshot = turn.snapshot();
+        let census = Census::new(self, snapshot, turn.nodes());
+        let mut crowds = census.crowds(turn.view(), turn.nodes());
+        for crowd in crowds.iter().filter(|crowd| crowd.places < 2) {
+            crowd.keep(turn);
+        }
+        crowds.retain(|crowd| crowd.places > 1);
+        let longest = crowds.iter().map(|crowd| crowd.pods.len()).max().unwrap_or(0);
+        for round in 0..longest {
+            for crowd in &crowds {
+                let Some(&pod) = crowd.pods.get(round) else { continue };
+                let here = census.others(turn.view(), pod, crowd.node) + 1;
+                if here > crowd.most {
+                    let reason = crowd.reason(snapshot, here);
+                    let _ = turn.propose(Proposal { pod, reason });
+                }
+            }
+        }
+    }
+
+    fn spread_as_upstream(&self, turn: &mut Turn<'_, '_>) {
         let snapshot = turn.snapshot();
         let reach = Reach::lenient(snapshot, turn.nodes());
         for owner in self.find(turn) {
             let places = owner.places(snapshot, &reach);
+            let most = owner.pods.div_ceil(places.max(1));
             for (node, pods) in &owner.crowded {
                 let here = pods.len() + 1;
-                let name = &snapshot.node(*node).name;
+                let crowd =
+                    Crowd { node: *node, pods: pods.clone(), all: owner.pods, places, most };
                 if places < 2 {
-                    for &pod in pods {
-                        let detail = format!(
-                            "{here} of {} replicas on {name}, but no other node can take one",
-                            owner.pods
-                        );
-                        turn.keep(pod, Reason::new(NO_OTHER_NODE, detail));
-                    }
+                    crowd.keep(turn);
                     continue;
                 }
-                let most = owner.pods.div_ceil(places);
                 for &pod in pods.iter().skip(most - 1) {
-                    let detail =
-                        format!("{here} of {} replicas on {name}, at most {most}", owner.pods);
-                    let reason = Reason::new(DUPLICATE_ON_NODE, detail);
+                    let reason = crowd.reason(snapshot, here);
                     let _ = turn.propose(Proposal { pod, reason });
                 }
             }
+        }
+    }
+}
+
+/// Pods of one owner on one node.
+struct Crowd {
+    node: NodeId,
+    /// They, the first to go first; in upstream's reckoning without the one that stays.
+    pods: Vec<PodId>,
+    /// How many the owner has on all nodes.
+    all: usize,
+    /// How many nodes could take one.
+    places: usize,
+    /// How many an even spread would put on a node.
+    most: usize,
+}
+
+impl Crowd {
+    fn reason(&self, snapshot: &Snapshot, here: usize) -> Reason {
+        let name = &snapshot.node(self.node).name;
+        let (all, most) = (self.all, self.most);
+        let detail = format!("{here} of {all} replicas on {name}, at most {most}");
+        Reason::new(DUPLICATE_ON_NODE, detail)
+    }
+
+    fn keep(&self, turn: &mut Turn<'_, '_>) {
+        let name = &turn.snapshot().node(self.node).name;
+        let (here, all) = (self.pods.len() + 1, self.all);
+        let detail = format!("{here} of {all} replicas on {name}, but no other node can take one");
+        for &pod in &self.pods {
+            turn.keep(pod, Reason::new(NO_OTHER_NODE, detail.clone()));
+        }
+    }
+}
+
+/// Counts the pods of owners, protected or not.
+struct Census<'s> {
+    snapshot: &'s Snapshot,
+    namespaces: BoundNamespaces,
+    excluded: Vec<Sym>,
+    reach: Reach<'s>,
+    /// How many pods there are like one, by the first of them.
+    totals: HashMap<Alike<'s>, usize>,
+}
+
+/// What makes pods duplicates: namespace, owners by kind and name, and images, both sorted.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Alike<'s> {
+    namespace: Sym,
+    owners: Cow<'s, [(Sym, Sym)]>,
+    images: Cow<'s, [Sym]>,
+}
+
+impl<'s> Alike<'s> {
+    fn of(snapshot: &'s Snapshot, id: PodId) -> Self {
+        let pod = snapshot.pod(id);
+        let mut owners: Vec<(Sym, Sym)> =
+            pod.owners.iter().map(|owner| (owner.kind, owner.name)).collect();
+        owners.sort_unstable();
+        let images = match &*pod.spec.images {
+            one @ ([] | [_]) => Cow::Borrowed(one),
+            several => {
+                let mut sorted = several.to_vec();
+                sorted.sort_unstable();
+                Cow::Owned(sorted)
+            }
+        };
+        Self { namespace: pod.namespace, owners: Cow::Owned(owners), images }
+    }
+}
+
+impl<'s> Census<'s> {
+    fn new(strategy: &RemoveDuplicates, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Self {
+        let mut census = Self {
+            snapshot,
+            namespaces: strategy.namespaces.bind(snapshot),
+            excluded: strategy.exclude_owner_kinds.iter().map(|k| snapshot.sym(k)).collect(),
+            reach: Reach::lenient(snapshot, nodes),
+            totals: HashMap::new(),
+        };
+        for &node in nodes {
+            for &id in snapshot.pods_on(node) {
+                if snapshot.pod(id).is_active() && census.counts(id) {
+                    *census.totals.entry(Alike::of(snapshot, id)).or_default() += 1;
+                }
+            }
+        }
+        census
+    }
+
+    /// Whether the strategy looks at a pod.
+    fn counts(&self, id: PodId) -> bool {
+        let pod = self.snapshot.pod(id);
+        !pod.owners.is_empty()
+            && self.namespaces.admit(pod.namespace)
+            && !pod.owners.iter().any(|owner| self.excluded.contains(&owner.kind))
+    }
+
+    /// How many pods there are like this one, how many nodes could take one, and how many an even
+    /// spread would put on each.
+    fn shares(&self, id: PodId) -> (usize, usize, usize) {
+        let all = self.totals.get(&Alike::of(self.snapshot, id)).copied().unwrap_or(1);
+        let places = self.reach.of(&self.snapshot.pod(id).spec).nodes.len();
+        (all, places, all.div_ceil(places.max(1)))
+    }
+
+    /// How many other pods like this one are on a node.
+    fn others(&self, view: &View<'s>, id: PodId, node: NodeId) -> usize {
+        let pod = self.snapshot.pod(id);
+        let mine = Alike::of(self.snapshot, id);
+        let is_alike = |&other: &PodId| {
+            other != id
+                && self.snapshot.pod(other).namespace == pod.namespace
+                && self.counts(other)
+                && Alike::of(self.snapshot, other) == mine
+        };
+        view.active_pods_on(node).filter(is_alike).count()
+    }
+
+    /// Nodes with more than one pod of an owner, by owner and node.
+    fn crowds(&self, view: &View<'s>, nodes: &[NodeId]) -> Vec<Crowd> {
+        let snapshot = self.snapshot;
+        let mut found: Vec<Crowd> = Vec::new();
+        for &node in nodes {
+            let mut alike: HashMap<Alike<'s>, Vec<PodId>> = HashMap::new();
+            for id in view.active_pods_on(node).filter(|&id| self.counts(id)) {
+                alike.entry(Alike::of(snapshot, id)).or_default().push(id);
+            }
+            for mut pods in alike.into_values().filter(|pods| pods.len() > 1) {
+                pods.sort_by(|&a, &b| least_important_first(snapshot, a, b));
+                let (all, places, most) = self.shares(pods[0]);
+                if places < 2 {
+                    pods.pop();
+                    found.push(Crowd { node, pods, all, places, most });
+                } else if pods.len() > most {
+                    found.push(Crowd { node, pods, all, places, most });
+                }
+            }
+        }
+        found.sort_by_cached_key(|crowd| {
+            let first = snapshot.pod(crowd.pods[0]);
+            let owners = first.owners.iter().map(|o| (snapshot.text(o.kind), snapshot.text(o.name)));
+            let owners: Vec<_> = owners.collect();
+            let name = &snapshot.node(crowd.node).name;
+            (snapshot.text(first.namespace), owners, name, &first.name)
+        });
+        found
+    }
+}
+
+impl<'s> Judge<'s> for Census<'s> {
+    /// How many more pods of the owner are there than an even spread would put there.
+    fn standing(&self, view: &View<'s>, pod: PodId, node: NodeId) -> i64 {
+        if !self.counts(pod) {
+            return 0;
+        }
+        let (_, _, most) = self.shares(pod);
+        (self.others(view, pod, node) + 1).saturating_sub(most) as i64
+    }
+
+    fn goal(&self, view: &View<'s>, pod: PodId, to: NodeId) -> Result<(), String> {
+        let (all, _, most) = self.shares(pod);
+        let there = self.others(view, pod, to) + 1;
+        if there > most {
+            return Err(format!("which would hold {there} of {all} replicas, at most {most}"));
+        }
+        let here = view.node_of(pod).map_or(0, |node| self.others(view, pod, node) + 1);
+        match there < here {
+            true => Ok(()),
+            false => Err(format!("which would hold {there} of {all} replicas, as here")),
         }
     }
 }

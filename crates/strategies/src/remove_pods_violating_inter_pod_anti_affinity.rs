@@ -27,7 +27,9 @@ use std::rc::Rc;
 
 use descheduler_cluster::labels::value_of;
 use descheduler_cluster::{GroupId, NodeId, PodId, Snapshot, Sym};
-use descheduler_engine::{Args, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+use descheduler_engine::{
+    Anywhere, Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
+};
 use descheduler_scheduler::View;
 use hashbrown::HashMap;
 
@@ -72,6 +74,13 @@ impl Strategy for RemovePodsViolatingInterPodAntiAffinity {
                 }
             }
         }
+    }
+
+    /// The scheduler sees to it that no pod lands where a required term, its own or of a pod there,
+    /// keeps it away. So any place that it can land is better, and none that another strategy
+    /// sends it to is worse.
+    fn judge<'s>(&'s self, _: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
+        Box::new(Anywhere)
     }
 }
 

@@ -19,14 +19,17 @@
 //!         enabled: [RemovePodsViolatingNodeAffinity]
 //! ```
 //!
-//! A pod goes only if some node fits it: one that is not cordoned, that its affinity selects, whose
-//! taints it tolerates and that has room. In the preferred case its own node may be that node, so
-//! a pod may come back; `nodeFit` of DefaultEvictor asks for another one. Pods that have only a
-//! `nodeSelector` are left alone.
+//! Pods that have only a `nodeSelector` are left alone. With placement off a pod goes if some node
+//! fits it: one that is not cordoned, that its affinity selects, whose taints it tolerates and that
+//! has room. In the preferred case its own node may be that node, so a pod may come back; `nodeFit`
+//! of DefaultEvictor asks for another one.
+
+use std::cell::RefCell;
 
 use descheduler_cluster::affinity::NodeMatch;
 use descheduler_cluster::{NodeId, PodId, PodSpec, PreferredTerm, Snapshot};
-use descheduler_engine::{Args, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+use descheduler_engine::{Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+use descheduler_scheduler::View;
 use hashbrown::HashMap;
 
 use crate::scope::{BoundScope, Scope};
@@ -88,13 +91,62 @@ impl Strategy for RemovePodsViolatingNodeAffinity {
         let snapshot = turn.snapshot();
         let scope = self.scope.bind(snapshot);
         let fit = UpstreamFit::new(snapshot, turn.nodes());
-        let mut best = Best::new(snapshot, turn.nodes());
+        let best = Best::new(snapshot, turn.nodes());
         for kind in &self.kinds {
             for &node in turn.nodes() {
-                for (pod, reason) in violators(turn, &scope, &mut best, *kind, node) {
+                for (pod, reason) in violators(turn, &scope, &best, *kind, node) {
                     move_if_it_fits(turn, &fit, pod, reason);
                 }
             }
+        }
+    }
+
+    fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
+        Box::new(Attraction {
+            kinds: &self.kinds,
+            scope: self.scope.bind(snapshot),
+            best: Best::new(snapshot, nodes),
+        })
+    }
+}
+
+/// How far a node is from the best that a pod's affinity knows.
+struct Attraction<'s> {
+    kinds: &'s [Kind],
+    scope: BoundScope<'s>,
+    best: Best<'s>,
+}
+
+/// More than all weights of preferences add up to.
+const NOT_SELECTED: i64 = 1 << 40;
+
+impl<'s> Judge<'s> for Attraction<'s> {
+    fn standing(&self, view: &View<'s>, pod: PodId, node: NodeId) -> i64 {
+        let snapshot = view.snapshot();
+        let spec = &*snapshot.pod(pod).spec;
+        if !self.scope.admits(pod) {
+            return 0;
+        }
+        let of_kind = |kind: &Kind| match kind {
+            Kind::Required => {
+                let selected = spec.required_nodes.is_none()
+                    || snapshot.node_matches(spec, node) == NodeMatch::Yes;
+                if selected { 0 } else { NOT_SELECTED }
+            }
+            Kind::Preferred if spec.preferred_nodes.is_empty() => 0,
+            Kind::Preferred => {
+                let short = self.best.of(spec).0 - snapshot.node_preference(spec, node);
+                i64::from(short.max(0))
+            }
+        };
+        self.kinds.iter().map(of_kind).sum()
+    }
+
+    fn goal(&self, view: &View<'s>, pod: PodId, to: NodeId) -> Result<(), String> {
+        let here = view.node_of(pod).map_or(0, |node| self.standing(view, pod, node));
+        match self.standing(view, pod, to) < here {
+            true => Ok(()),
+            false => Err("which its node affinity does not prefer".to_owned()),
         }
     }
 }
@@ -103,7 +155,7 @@ impl Strategy for RemovePodsViolatingNodeAffinity {
 fn violators<'t, 's: 't>(
     turn: &Turn<'t, 's>,
     scope: &BoundScope<'_>,
-    best: &mut Best<'t>,
+    best: &Best<'t>,
     kind: Kind,
     node: NodeId,
 ) -> Vec<(PodId, Reason)> {
@@ -131,13 +183,13 @@ fn violators<'t, 's: 't>(
             }
         }
     };
-    let mut why = why;
     pods.filter_map(|pod| Some((pod, why(pod)?))).collect()
 }
 
 /// Proposes a violator that some node fits. What protects it is told first.
 fn move_if_it_fits<'s>(turn: &mut Turn<'_, 's>, fit: &UpstreamFit<'s>, pod: PodId, reason: Reason) {
-    if turn.evictable(pod).is_ok()
+    if !turn.knows_places()
+        && turn.evictable(pod).is_ok()
         && let Err(why) = fit.anywhere(turn.view(), pod)
     {
         turn.keep(pod, Reason::new(NO_NODE_FITS, &*why));
@@ -150,18 +202,18 @@ fn move_if_it_fits<'s>(turn: &mut Turn<'_, 's>, fit: &UpstreamFit<'s>, pod: PodI
 /// each list of preferences; at least 0 (docs/spec/strategies.md section 3.6).
 struct Best<'s> {
     snapshot: &'s Snapshot,
-    nodes: &'s [NodeId],
-    known: HashMap<&'s [PreferredTerm], (i32, Option<NodeId>)>,
+    nodes: Vec<NodeId>,
+    known: RefCell<HashMap<&'s [PreferredTerm], (i32, Option<NodeId>)>>,
 }
 
 impl<'s> Best<'s> {
-    fn new(snapshot: &'s Snapshot, nodes: &'s [NodeId]) -> Self {
-        Self { snapshot, nodes, known: HashMap::new() }
+    fn new(snapshot: &'s Snapshot, nodes: &[NodeId]) -> Self {
+        Self { snapshot, nodes: nodes.to_vec(), known: RefCell::default() }
     }
 
-    fn of(&mut self, spec: &'s PodSpec) -> (i32, Option<NodeId>) {
+    fn of(&self, spec: &'s PodSpec) -> (i32, Option<NodeId>) {
         let Self { snapshot, nodes, known } = self;
-        *known.entry(&*spec.preferred_nodes).or_insert_with(|| {
+        *known.borrow_mut().entry(&*spec.preferred_nodes).or_insert_with(|| {
             nodes.iter().fold((0, None), |(best, which), &node| {
                 let weight = snapshot.node_preference(spec, node);
                 if weight > best { (weight, Some(node)) } else { (best, which) }

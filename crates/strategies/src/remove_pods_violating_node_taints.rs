@@ -23,10 +23,11 @@
 //! pods are violators unless that taint is excluded.
 
 use descheduler_cluster::taints::tolerated;
-use descheduler_cluster::{Effect, Snapshot, Taint};
-use descheduler_engine::{Args, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+use descheduler_cluster::{Effect, NodeId, PodId, Snapshot, Taint};
+use descheduler_engine::{Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+use descheduler_scheduler::View;
 
-use crate::scope::Scope;
+use crate::scope::{BoundScope, Scope};
 
 pub(crate) static DEF: StrategyDef = StrategyDef {
     name: "RemovePodsViolatingNodeTaints",
@@ -87,6 +88,38 @@ impl Strategy for RemovePodsViolatingNodeTaints {
                     let _ = turn.propose(Proposal { pod, reason });
                 }
             }
+        }
+    }
+
+    fn judge<'s>(&'s self, snapshot: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
+        Box::new(Untolerated { strategy: self, scope: self.scope.bind(snapshot) })
+    }
+}
+
+/// Counts the taints that a pod would not tolerate.
+struct Untolerated<'s> {
+    strategy: &'s RemovePodsViolatingNodeTaints,
+    scope: BoundScope<'s>,
+}
+
+impl<'s> Judge<'s> for Untolerated<'s> {
+    fn standing(&self, view: &View<'s>, pod: PodId, node: NodeId) -> i64 {
+        let snapshot = view.snapshot();
+        if !self.scope.admits(pod) {
+            return 0;
+        }
+        let tolerations = &snapshot.pod(pod).spec.tolerations;
+        let violated = snapshot.node(node).taints.iter().filter(|taint| {
+            self.strategy.counts(snapshot, taint)
+                && !tolerated(tolerations, taint, snapshot.strings())
+        });
+        violated.count() as i64
+    }
+
+    fn goal(&self, view: &View<'s>, pod: PodId, to: NodeId) -> Result<(), String> {
+        match self.standing(view, pod, to) {
+            0 => Ok(()),
+            _ => Err("which has a taint that it does not tolerate either".to_owned()),
         }
     }
 }

@@ -128,6 +128,17 @@ impl<'p> Relief<'p> {
         Self { taints: distinct, headroom, namespaces, per_node, excess }
     }
 
+    /// Pods go wherever the turn knows a place for them.
+    pub(crate) fn anywhere(
+        namespaces: BoundNamespaces,
+        per_node: Option<u64>,
+        excess: &'p Excess<'p>,
+    ) -> Self {
+        const UNTAINTED: &[Taint] = &[];
+        let taints = vec![UNTAINTED];
+        Self { taints, headroom: Vec::new(), namespaces, per_node, excess }
+    }
+
     /// What the destinations have left.
     pub(crate) fn headroom(&self) -> &[(ResourceId, i64)] {
         &self.headroom

@@ -7,8 +7,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
 use descheduler_cluster::{Anomaly, Ingest, Snapshot};
-use descheduler_engine::{History, Placement, Policy, Severity, audit, plan};
+use descheduler_engine::{History, Policy, Severity, audit, plan};
 use descheduler_policy::Style;
+use descheduler_scheduler::Scheduler;
 use descheduler_strategies::REGISTRY;
 use jiff::Timestamp;
 
@@ -29,16 +30,19 @@ const EXIT_WORK: u8 = 3;
 /// Makes the plan and prints it.
 pub(crate) fn run(arguments: &PlanArgs, printer: &mut Printer) -> Result<ExitCode, CliError> {
     refuse_what_is_not_there(arguments)?;
-    let policy = read_policy(arguments, printer)?;
-    check_placement(arguments, &policy, printer)?;
+    let mut policy = read_policy(arguments, printer)?;
+    if let Some(mode) = arguments.placement {
+        policy.placement = Some(mode.into());
+    }
+    let scheduler = Scheduler::default();
 
     let mut watch = Stopwatch::start();
     let world = World::read(&arguments.cluster, arguments.now)?;
     let read_ms = watch.lap_ms();
     let mut clock = StrategyClock::default();
-    let plan = plan(&world.snapshot, &policy, &History::default(), &mut clock);
+    let plan = plan(&world.snapshot, &policy, &scheduler, &History::default(), &mut clock);
     let plan_ms = watch.lap_ms();
-    let violations = audit(&plan, &world.snapshot, &policy);
+    let violations = audit(&plan, &world.snapshot, &policy, &scheduler);
     let audit_ms = watch.lap_ms();
     if !violations.is_empty() {
         for violation in &violations {
@@ -100,32 +104,6 @@ fn read_policy(arguments: &PlanArgs, printer: &mut Printer) -> Result<Policy, Cl
         let errors = output::layout::count(errors, "error");
         CliError::user(anyhow!("`{file}` cannot be used: {errors}; nothing is planned"))
     })
-}
-
-/// Only one way of judging moves is there yet. Nobody gets it without being told.
-fn check_placement(
-    arguments: &PlanArgs,
-    policy: &Policy,
-    printer: &mut Printer,
-) -> Result<(), CliError> {
-    let (asked, by) = match arguments.placement {
-        Some(mode) => (Some(mode.into()), "`--placement`"),
-        None => (policy.placement, "the policy's `placement`"),
-    };
-    let mode = match asked {
-        Some(Placement::Off) => return Ok(()),
-        Some(Placement::Feasible) => "feasible",
-        Some(Placement::Improving) => "improving",
-        None => {
-            printer.note(
-                "no `placement` is set, so this is planned with `off`: where pods would land is not \
-                 asked",
-            );
-            return Ok(());
-        }
-    };
-    Err(CliError::user(anyhow!("{by} asks for `{mode}`, which is not there yet"))
-        .help("`--placement off` plans without asking where the pods would land"))
 }
 
 /// What is known of a cluster.

@@ -29,6 +29,10 @@ impl Protection for NodeFit {
         false
     }
 
+    fn is_about_places(&self) -> bool {
+        true
+    }
+
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
         let selector = self.nodes.as_ref().map(|nodes| snapshot.compile(nodes));
         let nodes = snapshot.nodes().iter().copied().filter(|&id| {

@@ -1,0 +1,285 @@
+//! Where the replacement of a pod would land, and whether the move is worth it.
+//!
+//! The scheduler model names every node that could win. In mode `feasible` one is enough; in mode
+//! `improving` each must meet the goal of the strategy that asks, and be no worse for any other.
+//! An accepted move holds its place: at the best guess for whatever is placed later, and at every
+//! other possible winner as room that later moves must not rely on.
+
+use std::collections::BTreeMap;
+
+use descheduler_cluster::{NodeId, PodId, ResourceId, Resources, Snapshot};
+use descheduler_scheduler::{
+    Model, Occupancy, OccupancyMark, Old, Placement as Answer, PodRef, Profile, Replacement, View,
+    Winners,
+};
+
+use crate::decision::{Reason, Refusal};
+use crate::policy::{Placement, Policy};
+use crate::strategy::Judge;
+
+/// No node passes every filter of the scheduler.
+const NO_FEASIBLE_NODE: &str = "NoFeasibleNode";
+/// Some node that could win would be no improvement.
+const NO_IMPROVEMENT: &str = "NoImprovement";
+/// The owner would not make the pod anew.
+const NOTHING_COMES_BACK: &str = "NothingComesBack";
+/// The scheduler would fail over the pod.
+const SCHEDULER_ERROR: &str = "SchedulerError";
+
+/// Everything needed to judge moves by where they lead.
+pub(crate) struct Placer<'s> {
+    mode: Placement,
+    /// The share of cases in which a move whose outcome is uncertain must be an improvement.
+    confidence: f64,
+    model: Model<'s>,
+    occupancy: Occupancy<'s>,
+    /// One for each strategy of the policy, in the order of [`crate::plan::steps`].
+    judges: Vec<Box<dyn Judge<'s> + 's>>,
+    /// By node slot: what accepted moves that may land elsewhere might still take there.
+    contested: Vec<Resources>,
+    log: Vec<(NodeId, Resources)>,
+}
+
+/// A point to go back to.
+#[derive(Clone, Copy)]
+pub(crate) struct PlacerMark {
+    occupancy: OccupancyMark,
+    contested: usize,
+}
+
+/// Where a replacement is expected.
+pub(crate) struct Landing<'s> {
+    /// All nodes that could win, best guess first.
+    pub(crate) destinations: Vec<NodeId>,
+    /// The pod that comes, and whether the old one gives its place up for it.
+    arrival: Option<(PodRef<'s>, Old)>,
+}
+
+impl Landing<'_> {
+    /// A pod that has ended, or whose place nobody asked about.
+    pub(crate) fn nowhere() -> Self {
+        Self { destinations: Vec::new(), arrival: None }
+    }
+}
+
+impl<'s> Placer<'s> {
+    pub(crate) fn new(
+        policy: &Policy,
+        model: Model<'s>,
+        judges: Vec<Box<dyn Judge<'s> + 's>>,
+    ) -> Self {
+        let snapshot = model.snapshot();
+        let mut occupancy = model.occupancy();
+        model.place_pending(&mut occupancy);
+        Self {
+            mode: policy.placement(),
+            confidence: policy.confidence,
+            occupancy,
+            model,
+            judges,
+            contested: vec![Resources::default(); snapshot.node_slots()],
+            log: Vec::new(),
+        }
+    }
+
+    /// Where the replacement of a pod would land, if moving it is worth it for the strategy of
+    /// number `own`.
+    pub(crate) fn find(
+        &mut self,
+        view: &View<'s>,
+        id: PodId,
+        own: usize,
+    ) -> Result<Landing<'s>, Refusal> {
+        let snapshot = self.model.snapshot();
+        if !snapshot.pod(id).is_active() {
+            return Ok(Landing::nowhere());
+        }
+        let (pod, old) = match self.model.replacement(id) {
+            Replacement::Comes { pod, old } => (pod, old),
+            Replacement::Nothing(nothing) => {
+                return Err(refusal(NOTHING_COMES_BACK, nothing.text()));
+            }
+        };
+        let readings: &[Old] = match old {
+            Old::Unknown => &[Old::Terminating, Old::Gone],
+            Old::Terminating => &[Old::Terminating],
+            Old::Gone => &[Old::Gone],
+        };
+        let mut destinations: Vec<NodeId> = Vec::new();
+        for &reading in readings {
+            let found = self.look(view, &pod, reading, own)?;
+            destinations.extend(
+                found.into_iter().filter(|node| !destinations.contains(node)).collect::<Vec<_>>(),
+            );
+        }
+        Ok(Landing { destinations, arrival: Some((pod, old)) })
+    }
+
+    /// The possible winners under one reading of what the old pod still holds.
+    fn look(
+        &mut self,
+        view: &View<'s>,
+        pod: &PodRef<'s>,
+        old: Old,
+        own: usize,
+    ) -> Result<Vec<NodeId>, Refusal> {
+        let Self { ref model, ref mut occupancy, .. } = *self;
+        let mark = occupancy.mark();
+        match old {
+            Old::Gone => occupancy.remove(pod.id),
+            Old::Terminating | Old::Unknown => occupancy.terminate(pod.id),
+        }
+        let known = model.profile_of(pod);
+        let default = Profile::default();
+        let profile = known.unwrap_or(&default);
+        let answer = model.place(profile, occupancy, pod, false);
+        occupancy.undo_to(mark);
+        if answer.feasible.is_empty() {
+            return Err(nowhere(model.snapshot(), &answer));
+        }
+        // How a scheduler that is not known scores is not known either.
+        let winners = match known {
+            Some(profile) => model.winners(profile, &answer),
+            None => Winners::any(&answer),
+        };
+        if self.mode == Placement::Improving {
+            self.improves(view, pod, &winners, own)?;
+        }
+        Ok(winners.nodes)
+    }
+
+    /// Whether every node that could win is an improvement; where that is a matter of chance, in
+    /// as many cases as the policy asks for, and in no case for the worse.
+    fn improves(
+        &self,
+        view: &View<'s>,
+        pod: &PodRef<'s>,
+        winners: &Winners,
+        own: usize,
+    ) -> Result<(), Refusal> {
+        let mut bad: Vec<NodeId> = Vec::new();
+        let mut why = None;
+        for &node in &winners.nodes {
+            if let Err(reason) = self.harms(view, pod, node) {
+                return Err(self.not_on(node, &reason));
+            }
+            let goal = self.judges[own].goal(view, pod.id, node);
+            if let Err(reason) = goal.and_then(|()| self.uncontested(pod, node)) {
+                bad.push(node);
+                why.get_or_insert((node, reason));
+            }
+        }
+        let Some((node, reason)) = why else { return Ok(()) };
+        let share = winners.share(|node| bad.contains(&node));
+        match winners.sampled && share <= 1.0 - self.confidence {
+            true => Ok(()),
+            false => Err(self.not_on(node, &reason)),
+        }
+    }
+
+    /// Whether the pod on that node would be worse in the eyes of any strategy.
+    fn harms(&self, view: &View<'s>, pod: &PodRef<'s>, node: NodeId) -> Result<(), String> {
+        if self.model.snapshot().node(node).flawed {
+            return Err("of which not everything could be read".to_owned());
+        }
+        let Some(here) = view.node_of(pod.id) else { return Ok(()) };
+        let worse = |judge: &Box<dyn Judge<'s> + 's>| {
+            judge.standing(view, pod.id, node) > judge.standing(view, pod.id, here)
+        };
+        match self.judges.iter().any(worse) {
+            true => Err("where another rule of the policy would be broken".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether there is room on the node even if every earlier move that might land there does.
+    fn uncontested(&self, pod: &PodRef<'s>, node: NodeId) -> Result<(), String> {
+        let contested = &self.contested[node.index()];
+        if contested.is_empty() {
+            return Ok(());
+        }
+        let allocatable = &self.model.snapshot().node(node).allocatable;
+        let used = self.occupancy.requested(node);
+        let one = [(ResourceId::PODS, 1)];
+        let short = pod.requests.iter().chain(one).any(|(resource, amount)| {
+            let free = allocatable.get(resource) - used.get(resource) - contested.get(resource);
+            amount > 0 && amount > free
+        });
+        match short {
+            true => Err("where another move of this plan may take the room".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    fn not_on(&self, node: NodeId, reason: &str) -> Refusal {
+        let name = &self.model.snapshot().node(node).name;
+        refusal(NO_IMPROVEMENT, &format!("its replacement could land on {name}, {reason}"))
+    }
+
+    /// Books an accepted move.
+    pub(crate) fn commit(&mut self, id: PodId, landing: &Landing<'s>) {
+        let Some((pod, old)) = landing.arrival else { return self.occupancy.terminate(id) };
+        let [best, others @ ..] = &*landing.destinations else {
+            return self.occupancy.terminate(id);
+        };
+        let here = self.model.snapshot().pod(id).node;
+        // Only its own replacement gets the place of a pod that has to be gone first.
+        match old == Old::Gone && here == Some(*best) {
+            true => self.occupancy.remove(id),
+            false => self.occupancy.terminate(id),
+        }
+        self.occupancy.place(pod, *best);
+        for &node in others {
+            let mut taken = pod.requests.clone();
+            taken.set(ResourceId::PODS, 1);
+            self.contested[node.index()].add(&taken);
+            self.log.push((node, taken));
+        }
+    }
+
+    pub(crate) fn mark(&self) -> PlacerMark {
+        PlacerMark { occupancy: self.occupancy.mark(), contested: self.log.len() }
+    }
+
+    pub(crate) fn undo_to(&mut self, mark: PlacerMark) {
+        self.occupancy.undo_to(mark.occupancy);
+        for (node, taken) in self.log.drain(mark.contested..).rev() {
+            self.contested[node.index()].subtract(&taken);
+        }
+    }
+}
+
+fn refusal(code: &'static str, detail: &str) -> Refusal {
+    Refusal::Placement(Reason::new(code, detail))
+}
+
+fn nowhere(snapshot: &Snapshot, answer: &Answer) -> Refusal {
+    if let Some(error) = &answer.error {
+        return refusal(SCHEDULER_ERROR, &format!("{}: {}", error.plugin, error.message));
+    }
+    match &answer.rejected {
+        Some(fault) => refusal(NO_FEASIBLE_NODE, &fault.why.text(snapshot)),
+        None => refusal(NO_FEASIBLE_NODE, &reasons(snapshot, answer)),
+    }
+}
+
+/// As the scheduler puts it: `0/5 nodes are available: 3 Insufficient cpu, 2 Too many pods`.
+fn reasons(snapshot: &Snapshot, answer: &Answer) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut last = None;
+    for (_, fault) in &answer.infeasible {
+        // Neighbours are often out for the same reason.
+        let text = match last {
+            Some((why, ref text)) if why == fault.why => String::clone(text),
+            _ => fault.why.text(snapshot),
+        };
+        *counts.entry(text.clone()).or_default() += 1;
+        last = Some((fault.why, text));
+    }
+    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
+    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let counts: Vec<String> =
+        counts.iter().map(|(text, count)| format!("{count} {text}")).collect();
+    let nodes = snapshot.nodes().len();
+    format!("0/{nodes} nodes are available: {}", counts.join(", "))
+}
