@@ -17,6 +17,8 @@ pub(crate) struct Gate<'s> {
     pub(crate) history: &'s History,
     pub(crate) view: View<'s>,
     pub(crate) report: PlanReport,
+    /// By node slot: whether it is one of the nodes to work on.
+    works_on: Vec<bool>,
     tally: Tally,
     /// By budget slot: disruptions that this plan has taken.
     spent: Vec<i64>,
@@ -37,17 +39,32 @@ pub(crate) struct Checkpoint {
 }
 
 impl<'s> Gate<'s> {
-    pub(crate) fn new(snapshot: &'s Snapshot, policy: &'s Policy, history: &'s History) -> Self {
+    pub(crate) fn new(
+        snapshot: &'s Snapshot,
+        policy: &'s Policy,
+        history: &'s History,
+        nodes: &[NodeId],
+    ) -> Self {
+        let mut works_on = vec![false; snapshot.node_slots()];
+        for node in nodes {
+            works_on[node.index()] = true;
+        }
         Self {
             snapshot,
             policy,
             history,
             view: View::new(snapshot),
             report: PlanReport::default(),
+            works_on,
             tally: Tally::default(),
             spent: vec![0; snapshot.budget_slots()],
             evictions: Vec::new(),
         }
+    }
+
+    /// Whether a node is one of those to work on.
+    pub(crate) fn works_on(&self, node: NodeId) -> bool {
+        self.works_on[node.index()]
     }
 
     /// The first limit that one more eviction would break.

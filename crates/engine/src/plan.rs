@@ -12,6 +12,9 @@ use crate::report::PlanReport;
 use crate::strategy::Pass;
 use crate::turn::Turn;
 
+/// With fewer nodes to work on than this nothing is planned, since no pod could move.
+pub(crate) const NODES_MIN: usize = 2;
+
 /// What to evict, in this order, and the account of how it was decided.
 #[must_use]
 #[derive(Clone, Debug)]
@@ -33,18 +36,18 @@ pub fn plan(
     history: &History,
     observer: &mut dyn Observer,
 ) -> Plan {
-    let mut gate = Gate::new(snapshot, policy, history);
     let nodes = node_set(snapshot, policy);
-    if nodes.len() < 2 {
+    let mut gate = Gate::new(snapshot, policy, history, &nodes);
+    if nodes.len() < NODES_MIN {
         gate.report.note(too_few(snapshot, &nodes));
         return gate.finish();
     }
     let shields: Vec<_> = policy.profiles.iter().map(|p| p.shield.bind(snapshot)).collect();
     for pass in Pass::ORDER {
-        for (profile, shield) in policy.profiles.iter().zip(&shields) {
+        for (index, (profile, shield)) in policy.profiles.iter().zip(&shields).enumerate() {
             for step in profile.steps(pass) {
                 observer.begins(profile, step);
-                let turn = Turn::begin(&mut gate, shield, &nodes, profile, step.def);
+                let turn = Turn::begin(&mut gate, shield, &nodes, index, step.def);
                 run_contained(step, turn);
                 observer.ends();
             }

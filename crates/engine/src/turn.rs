@@ -5,7 +5,6 @@ use descheduler_scheduler::View;
 
 use crate::decision::{Eviction, Reason, Refusal};
 use crate::gate::{Checkpoint, Gate};
-use crate::policy::Profile;
 use crate::protection::{BoundShield, Stage};
 use crate::report::StrategyRun;
 use crate::strategy::StrategyDef;
@@ -45,15 +44,9 @@ impl<'t, 's> Turn<'t, 's> {
         gate: &'t mut Gate<'s>,
         shield: &'t BoundShield<'s>,
         nodes: &'t [NodeId],
-        profile: &Profile,
+        profile: usize,
         def: &'static StrategyDef,
     ) -> Self {
-        let profile = gate
-            .policy
-            .profiles
-            .iter()
-            .position(|known| std::ptr::eq(known, profile))
-            .unwrap_or_default();
         let begun = gate.checkpoint();
         Self { gate, shield, nodes, profile, def, run: StrategyRun::new(profile, def.name), begun }
     }
@@ -97,7 +90,7 @@ impl<'t, 's> Turn<'t, 's> {
                 let (profile, strategy) = (self.profile, self.def.name);
                 let eviction = Eviction { pod, node, profile, strategy, reason, destinations };
                 self.gate.commit(eviction, budget);
-                self.run.planned += 1;
+                self.run.plan(pod);
                 Verdict::Planned
             }
             Err(refusal) => {
@@ -112,10 +105,11 @@ impl<'t, 's> Turn<'t, 's> {
     /// The gate's questions, cheapest first, placement last.
     fn judge(&self, id: PodId) -> Result<(NodeId, Option<BudgetId>, Vec<NodeId>), Refusal> {
         let Gate { snapshot, ref view, history, .. } = *self.gate;
-        let node = match snapshot.pod(id).node {
-            Some(node) if !view.is_gone(id) => node,
-            _ => return Err(Refusal::AlreadyPlanned),
-        };
+        if view.is_gone(id) {
+            return Err(Refusal::AlreadyPlanned);
+        }
+        let node = snapshot.pod(id).node.filter(|&node| self.gate.works_on(node));
+        let Some(node) = node else { return Err(Refusal::OutsideNodeSet) };
         if let Some(until) = history.cooling(snapshot, id) {
             return Err(Refusal::CoolingDown { until });
         }
@@ -132,9 +126,12 @@ impl<'t, 's> Turn<'t, 's> {
         Ok(Vec::new())
     }
 
-    /// Records that the strategy itself keeps a pod that violates its rule.
+    /// Records that the strategy itself keeps a pod that violates its rule. One that is in the
+    /// plan already is not kept.
     pub fn keep(&mut self, pod: PodId, reason: Reason) {
-        self.run.refuse(pod, Refusal::Kept(reason));
+        if !self.view().is_gone(pod) {
+            self.run.refuse(pod, Refusal::Kept(reason));
+        }
     }
 
     /// Adds a line about the run as a whole, such as why nothing was done.
@@ -165,7 +162,7 @@ impl<'t, 's> Turn<'t, 's> {
     fn undo(&mut self, checkpoint: Checkpoint, reason: &Reason) {
         for eviction in self.gate.undo_to(checkpoint) {
             self.run.planned -= 1;
-            self.run.refuse(eviction.pod, Refusal::Kept(reason.clone()));
+            self.keep(eviction.pod, reason.clone());
         }
     }
 }
