@@ -7,9 +7,10 @@ use descheduler_cluster::{Allowance, Phase, Snapshot, UnhealthyPolicy};
 use descheduler_scheduler::View;
 
 use crate::decision::Eviction;
-use crate::plan::{Plan, node_set};
-use crate::policy::Policy;
+use crate::plan::{NODES_MIN, Plan, node_set};
+use crate::policy::{Policy, Profile};
 use crate::protection::Stage;
+use crate::strategy::Pass;
 
 /// Something that a sound plan cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,10 @@ pub fn audit(plan: &Plan, snapshot: &Snapshot, policy: &Policy) -> Vec<Violation
 
 fn check_pods(plan: &Plan, snapshot: &Snapshot, policy: &Policy, found: &mut Vec<Violation>) {
     let nodes: BTreeSet<_> = node_set(snapshot, policy).into_iter().collect();
+    if nodes.len() < NODES_MIN && !plan.evictions.is_empty() {
+        let nodes = nodes.len();
+        found.push(Violation(format!("evictions are planned with {nodes} nodes to work on")));
+    }
     let mut seen = BTreeSet::new();
     for Eviction { pod: id, node, .. } in &plan.evictions {
         let pod = snapshot.pod(*id);
@@ -55,19 +60,35 @@ fn check_protections(
     policy: &Policy,
     found: &mut Vec<Violation>,
 ) {
-    // Protections read the snapshot, so the untouched view is the right one for all of them.
-    let view = View::new(snapshot);
+    // A protection that asks whether a pod fits elsewhere may count on room that earlier moves of
+    // the plan free, so the moves are made again one by one.
+    let mut view = View::new(snapshot);
     let shields: Vec<_> = policy.profiles.iter().map(|p| p.shield.bind(snapshot)).collect();
-    for eviction in &plan.evictions {
-        let Some(shield) = shields.get(eviction.profile) else {
-            found.push(Violation(format!("profile {} does not exist", eviction.profile)));
-            continue;
+    for Eviction { pod, profile: index, strategy, .. } in &plan.evictions {
+        let mut add = |what: String| {
+            found.push(Violation(format!("{}: {what}", snapshot.pod_name(*pod))));
         };
-        if let Err(reason) = shield.check(&view, Stage::Filter, eviction.pod) {
-            let pod = snapshot.pod_name(eviction.pod);
-            found.push(Violation(format!("{pod}: planned although protected: {}", reason.detail)));
+        match policy.profiles.get(*index) {
+            None => add(format!("planned by profile {index}, which is not there")),
+            Some(profile) if !runs(profile, strategy) => {
+                add(format!("planned by {strategy}, which its profile does not run"));
+            }
+            Some(_) => {}
         }
+        let verdict = shields.get(*index).map_or(Ok(()), |shield| {
+            let mut stages = [Stage::Filter, Stage::PreEviction].into_iter();
+            stages.try_for_each(|stage| shield.check(&view, stage, *pod))
+        });
+        if let Err(reason) = verdict {
+            add(format!("planned although protected: {}", reason.detail));
+        }
+        view.remove(*pod);
     }
+}
+
+fn runs(profile: &Profile, strategy: &str) -> bool {
+    let steps = Pass::ORDER.into_iter().flat_map(|pass| profile.steps(pass));
+    steps.map(|step| step.def.name).any(|name| name == strategy)
 }
 
 fn check_limits(plan: &Plan, snapshot: &Snapshot, policy: &Policy, found: &mut Vec<Violation>) {
