@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use descheduler_cluster::Snapshot;
 use descheduler_engine::{History, Plan, Unobserved, audit, plan};
 use descheduler_policy::{Style, load, render};
-use descheduler_scheduler::Scheduler;
 use descheduler_strategies::REGISTRY;
 use descheduler_testkit::{Case, Failed, Format, run_cases};
 
@@ -26,9 +25,8 @@ fn check(case: &Case) -> Result<Vec<(&'static str, String)>, Failed> {
         return Ok(vec![("diagnostics", said)]);
     }
     let (snapshot, _) = case.cluster()?.read();
-    let planned =
-        plan(&snapshot, &policy, &Scheduler::default(), &History::default(), &mut Unobserved);
-    let violations = audit(&planned, &snapshot, &policy, &Scheduler::default());
+    let planned = plan(&snapshot, &policy, &History::default(), &mut Unobserved);
+    let violations = audit(&planned, &snapshot, &policy);
     if let Some(violation) = violations.first() {
         return Err(format!("the plan is not sound: {violation}").into());
     }

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use descheduler_cluster::{Allowance, Phase, Snapshot, UnhealthyPolicy};
-use descheduler_scheduler::{Model, Occupancy, Old, Profile, Replacement, Scheduler, View};
+use descheduler_scheduler::{Model, Occupancy, Old, Replacement, View};
 
 use crate::decision::Eviction;
-use crate::plan::{Plan, node_set};
-use crate::policy::{Placement, Policy};
+use crate::plan::{NODES_MIN, Plan, node_set};
+use crate::policy::{Placement, Policy, Profile};
 use crate::protection::{Asked, Stage};
+use crate::strategy::Pass;
 
 /// Something that a sound plan cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,12 +24,7 @@ impl fmt::Display for Violation {
 
 /// Checks a finished plan against what it was made from. Empty means sound; a plan that is not
 /// must not be executed.
-pub fn audit(
-    plan: &Plan,
-    snapshot: &Snapshot,
-    policy: &Policy,
-    scheduler: &Scheduler,
-) -> Vec<Violation> {
+pub fn audit(plan: &Plan, snapshot: &Snapshot, policy: &Policy) -> Vec<Violation> {
     let mut violations = Vec::new();
     check_pods(plan, snapshot, policy, &mut violations);
     check_protections(plan, snapshot, policy, &mut violations);
@@ -37,13 +33,18 @@ pub fn audit(
     match policy.placement() {
         Placement::Off => check_no_destinations(plan, &mut violations),
         Placement::Feasible | Placement::Improving => {
-            check_destinations(plan, snapshot, scheduler, &mut violations);
+            check_destinations(plan, snapshot, policy, &mut violations);
         }
     }
     violations
 }
+
 fn check_pods(plan: &Plan, snapshot: &Snapshot, policy: &Policy, found: &mut Vec<Violation>) {
     let nodes: BTreeSet<_> = node_set(snapshot, policy).into_iter().collect();
+    if nodes.len() < NODES_MIN && !plan.evictions.is_empty() {
+        let nodes = nodes.len();
+        found.push(Violation(format!("evictions are planned with {nodes} nodes to work on")));
+    }
     let mut seen = BTreeSet::new();
     for Eviction { pod: id, node, .. } in &plan.evictions {
         let pod = snapshot.pod(*id);
@@ -65,26 +66,32 @@ fn check_protections(
     policy: &Policy,
     found: &mut Vec<Violation>,
 ) {
-    // Room that earlier moves leave counts, so the plan is replayed move by move.
+    // A protection that asks whether a pod fits elsewhere may count on room that earlier moves of
+    // the plan free, so the moves are made again one by one.
     let mut view = View::new(snapshot);
     let places_known = policy.placement() != Placement::Off;
     let shields: Vec<_> = policy.profiles.iter().map(|p| p.shield.bind(snapshot)).collect();
-    for eviction in &plan.evictions {
-        let Some(shield) = shields.get(eviction.profile) else {
-            found.push(Violation(format!("profile {} does not exist", eviction.profile)));
-            continue;
+    for Eviction { pod, profile: index, strategy, destinations, .. } in &plan.evictions {
+        let mut add = |what: String| {
+            found.push(Violation(format!("{}: {what}", snapshot.pod_name(*pod))));
         };
-        for stage in [Stage::Filter, Stage::PreEviction] {
-            let asked = Asked { stage, places_known };
-            if let Err(reason) = shield.check(&view, asked, eviction.pod) {
-                let pod = snapshot.pod_name(eviction.pod);
-                let detail = reason.detail;
-                found.push(Violation(format!("{pod}: planned although protected: {detail}")));
+        match policy.profiles.get(*index) {
+            None => add(format!("planned by profile {index}, which is not there")),
+            Some(profile) if !runs(profile, strategy) => {
+                add(format!("planned by {strategy}, which its profile does not run"));
             }
+            Some(_) => {}
         }
-        match eviction.destinations.first() {
-            Some(&node) => view.replace(eviction.pod, node),
-            None => view.remove(eviction.pod),
+        let verdict = shields.get(*index).map_or(Ok(()), |shield| {
+            let mut stages = [Stage::Filter, Stage::PreEviction].into_iter();
+            stages.try_for_each(|stage| shield.check(&view, Asked { stage, places_known }, *pod))
+        });
+        if let Err(reason) = verdict {
+            add(format!("planned although protected: {}", reason.detail));
+        }
+        match destinations.first() {
+            Some(&node) => view.replace(*pod, node),
+            None => view.remove(*pod),
         }
     }
 }
@@ -100,10 +107,10 @@ fn check_no_destinations(plan: &Plan, found: &mut Vec<Violation>) {
 fn check_destinations(
     plan: &Plan,
     snapshot: &Snapshot,
-    scheduler: &Scheduler,
+    policy: &Policy,
     found: &mut Vec<Violation>,
 ) {
-    let model = Model::new(snapshot, scheduler.version, scheduler.profiles.clone());
+    let model = Model::new(snapshot, &policy.scheduler);
     let mut occupancy = model.occupancy();
     model.place_pending(&mut occupancy);
     for eviction in &plan.evictions {
@@ -132,7 +139,7 @@ fn replay<'s>(
         Old::Gone => occupancy.remove(id),
         Old::Terminating | Old::Unknown => occupancy.terminate(id),
     }
-    let default = Profile::default();
+    let default = descheduler_scheduler::Profile::default();
     let profile = model.profile_of(&pod).unwrap_or(&default);
     let answer = model.place(profile, occupancy, &pod, false);
     occupancy.undo_to(mark);
@@ -148,6 +155,11 @@ fn replay<'s>(
     }
     occupancy.place(pod, best);
     Ok(())
+}
+
+fn runs(profile: &Profile, strategy: &str) -> bool {
+    let steps = Pass::ORDER.into_iter().flat_map(|pass| profile.steps(pass));
+    steps.map(|step| step.def.name).any(|name| name == strategy)
 }
 
 fn check_limits(plan: &Plan, snapshot: &Snapshot, policy: &Policy, found: &mut Vec<Violation>) {

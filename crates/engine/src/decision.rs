@@ -45,6 +45,8 @@ pub struct Eviction {
 pub enum Refusal {
     /// It is in the plan already.
     AlreadyPlanned,
+    /// It is on no node, or on one that is not worked on.
+    OutsideNodeSet,
     /// Part of the object could not be read.
     Malformed,
     /// A move of its owner was tried not long ago.
@@ -94,6 +96,7 @@ impl Refusal {
     pub fn code(&self) -> &'static str {
         match self {
             Self::AlreadyPlanned => "AlreadyPlanned",
+            Self::OutsideNodeSet => "OutsideNodeSet",
             Self::Malformed => "Malformed",
             Self::CoolingDown { .. } => "CoolingDown",
             Self::Protected(reason) | Self::Placement(reason) | Self::Kept(reason) => reason.code,
@@ -110,6 +113,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AlreadyPlanned => f.write_str("it is in the plan already"),
+            Self::OutsideNodeSet => f.write_str("it is on no node that is ready and selected"),
             Self::Malformed => f.write_str("part of the pod could not be read"),
             Self::CoolingDown { until } => {
                 write!(f, "its owner was moved without improvement; not again before {until}")

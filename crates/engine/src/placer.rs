@@ -34,10 +34,16 @@ pub(crate) struct Placer<'s> {
     model: Model<'s>,
     occupancy: Occupancy<'s>,
     /// One for each strategy of the policy, in the order of [`crate::plan::steps`].
-    judges: Vec<Box<dyn Judge<'s> + 's>>,
+    judges: Vec<Seated<'s>>,
     /// By node slot: what accepted moves that may land elsewhere might still take there.
     contested: Vec<Resources>,
     log: Vec<(NodeId, Resources)>,
+}
+
+/// The judge of one strategy.
+pub(crate) struct Seated<'s> {
+    pub(crate) strategy: &'static str,
+    pub(crate) judge: Box<dyn Judge<'s> + 's>,
 }
 
 /// A point to go back to.
@@ -63,11 +69,7 @@ impl Landing<'_> {
 }
 
 impl<'s> Placer<'s> {
-    pub(crate) fn new(
-        policy: &Policy,
-        model: Model<'s>,
-        judges: Vec<Box<dyn Judge<'s> + 's>>,
-    ) -> Self {
+    pub(crate) fn new(policy: &Policy, model: Model<'s>, judges: Vec<Seated<'s>>) -> Self {
         let snapshot = model.snapshot();
         let mut occupancy = model.occupancy();
         model.place_pending(&mut occupancy);
@@ -163,7 +165,7 @@ impl<'s> Placer<'s> {
             if let Err(reason) = self.harms(view, pod, node) {
                 return Err(self.not_on(node, &reason));
             }
-            let goal = self.judges[own].goal(view, pod.id, node);
+            let goal = self.judges[own].judge.goal(view, pod.id, node);
             if let Err(reason) = goal.and_then(|()| self.uncontested(pod, node)) {
                 bad.push(node);
                 why.get_or_insert((node, reason));
@@ -183,12 +185,15 @@ impl<'s> Placer<'s> {
             return Err("of which not everything could be read".to_owned());
         }
         let Some(here) = view.node_of(pod.id) else { return Ok(()) };
-        let worse = |judge: &Box<dyn Judge<'s> + 's>| {
-            judge.standing(view, pod.id, node) > judge.standing(view, pod.id, here)
+        let worse = |Seated { judge, .. }: &&Seated<'s>| {
+            let there = judge.standing(view, pod.id, node);
+            there > 0 && there > judge.standing(view, pod.id, here)
         };
-        match self.judges.iter().any(worse) {
-            true => Err("where another rule of the policy would be broken".to_owned()),
-            false => Ok(()),
+        match self.judges.iter().find(worse) {
+            Some(Seated { strategy, .. }) => {
+                Err(format!("where it would be worse off in the eyes of {strategy}"))
+            }
+            None => Ok(()),
         }
     }
 

@@ -3,15 +3,18 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use descheduler_cluster::{NodeId, Snapshot};
-use descheduler_scheduler::{Model, Scheduler};
+use descheduler_scheduler::Model;
 
 use crate::decision::Eviction;
 use crate::gate::Gate;
 use crate::history::History;
-use crate::placer::Placer;
+use crate::placer::{Placer, Seated};
 use crate::policy::{Placement, Policy, Profile, Step};
 use crate::report::PlanReport;
 use crate::turn::{Seat, Turn};
+
+/// With fewer nodes to work on than this nothing is planned, since no pod could move.
+pub(crate) const NODES_MIN: usize = 2;
 
 /// What to evict, in this order, and the account of how it was decided.
 #[must_use]
@@ -31,18 +34,17 @@ pub struct Plan {
 pub fn plan<'s>(
     snapshot: &'s Snapshot,
     policy: &'s Policy,
-    scheduler: &Scheduler,
     history: &'s History,
     observer: &mut dyn Observer,
 ) -> Plan {
     let nodes = node_set(snapshot, policy);
-    if nodes.len() < 2 {
-        let mut gate = Gate::new(snapshot, policy, history, None);
+    if nodes.len() < NODES_MIN {
+        let mut gate = Gate::new(snapshot, policy, history, &nodes, None);
         gate.report.note(too_few(snapshot, &nodes));
         return gate.finish();
     }
-    let placer = placer(snapshot, policy, scheduler, &nodes);
-    let mut gate = Gate::new(snapshot, policy, history, placer);
+    let placer = placer(snapshot, policy, &nodes);
+    let mut gate = Gate::new(snapshot, policy, history, &nodes, placer);
     let shields: Vec<_> = policy.profiles.iter().map(|p| p.shield.bind(snapshot)).collect();
     for (number, (profile, step)) in policy.steps().enumerate() {
         observer.begins(&policy.profiles[profile], step);
@@ -54,17 +56,16 @@ pub fn plan<'s>(
 }
 
 /// What judges moves by where they lead, if the policy asks for that.
-fn placer<'s>(
-    snapshot: &'s Snapshot,
-    policy: &'s Policy,
-    scheduler: &Scheduler,
-    nodes: &[NodeId],
-) -> Option<Placer<'s>> {
+fn placer<'s>(snapshot: &'s Snapshot, policy: &'s Policy, nodes: &[NodeId]) -> Option<Placer<'s>> {
     if policy.placement() == Placement::Off {
         return None;
     }
-    let judges = policy.steps().map(|(_, step)| step.strategy.judge(snapshot, nodes)).collect();
-    let model = Model::new(snapshot, scheduler.version, scheduler.profiles.clone());
+    let seated = |step: &'s Step| Seated {
+        strategy: step.def.name,
+        judge: step.strategy.judge(snapshot, nodes),
+    };
+    let judges = policy.steps().map(|(_, step)| seated(step)).collect();
+    let model = Model::new(snapshot, &policy.scheduler);
     Some(Placer::new(policy, model, judges))
 }
 

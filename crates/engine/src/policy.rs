@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use descheduler_cluster::LabelSelector;
+use descheduler_scheduler::Scheduler;
 
 use crate::limits::Limits;
 use crate::protection::Shield;
@@ -23,6 +24,8 @@ pub struct Policy {
     /// Where it cannot be known which node wins, the share of cases, 0 to 1, in which the move has
     /// to be an improvement.
     pub confidence: f64,
+    /// Which scheduler places the pods; not in the file, but known to whoever reads it.
+    pub scheduler: Scheduler,
     /// The profiles, in policy order.
     pub profiles: Vec<Profile>,
 }

@@ -59,6 +59,16 @@ impl StrategyRun {
         }
     }
 
+    /// Counts a pod that is in the plan now. One that was refused earlier in the run, such as one
+    /// of an attempt that was undone, is refused no longer.
+    pub(crate) fn plan(&mut self, pod: PodId) {
+        self.planned += 1;
+        if self.seen.remove(&pod) {
+            self.refusals.retain(|refused| refused.pod != pod);
+        }
+    }
+
+    /// Records that a pod stays. The first reason counts.
     pub(crate) fn refuse(&mut self, pod: PodId, refusal: Refusal) {
         if self.seen.insert(pod) {
             self.refusals.push(Refused { pod, refusal });

@@ -114,7 +114,7 @@ impl<'t, 's> Turn<'t, 's> {
                 let destinations = landing.destinations.clone();
                 let eviction = Eviction { pod, node, profile, strategy, reason, destinations };
                 self.gate.commit(eviction, budget, &landing);
-                self.run.planned += 1;
+                self.run.plan(pod);
                 Verdict::Planned
             }
             Err(refusal) => {
@@ -129,10 +129,11 @@ impl<'t, 's> Turn<'t, 's> {
     /// The gate's questions, cheapest first, placement last.
     fn judge(&mut self, id: PodId) -> Result<(NodeId, Option<BudgetId>, Landing<'s>), Refusal> {
         let Gate { snapshot, ref view, history, .. } = *self.gate;
-        let node = match snapshot.pod(id).node {
-            Some(node) if !view.is_gone(id) => node,
-            _ => return Err(Refusal::AlreadyPlanned),
-        };
+        if view.is_gone(id) {
+            return Err(Refusal::AlreadyPlanned);
+        }
+        let node = snapshot.pod(id).node.filter(|&node| self.gate.works_on(node));
+        let Some(node) = node else { return Err(Refusal::OutsideNodeSet) };
         if let Some(until) = history.cooling(snapshot, id) {
             return Err(Refusal::CoolingDown { until });
         }
@@ -148,9 +149,12 @@ impl<'t, 's> Turn<'t, 's> {
         Ok((node, budget, landing))
     }
 
-    /// Records that the strategy itself keeps a pod that violates its rule.
+    /// Records that the strategy itself keeps a pod that violates its rule. One that is in the
+    /// plan already is not kept.
     pub fn keep(&mut self, pod: PodId, reason: Reason) {
-        self.run.refuse(pod, Refusal::Kept(reason));
+        if !self.view().is_gone(pod) {
+            self.run.refuse(pod, Refusal::Kept(reason));
+        }
     }
 
     /// Adds a line about the run as a whole, such as why nothing was done.
@@ -181,7 +185,7 @@ impl<'t, 's> Turn<'t, 's> {
     fn undo(&mut self, checkpoint: Checkpoint, reason: &Reason) {
         for eviction in self.gate.undo_to(checkpoint) {
             self.run.planned -= 1;
-            self.run.refuse(eviction.pod, Refusal::Kept(reason.clone()));
+            self.keep(eviction.pod, reason.clone());
         }
     }
 }

@@ -13,6 +13,7 @@ use descheduler_engine::{
     Diagnostics, Entry, Limits, Mismatch, Node, Placement, Policy, Profile, Scalar, ScalarKind,
     Span, Value,
 };
+use descheduler_scheduler::Scheduler;
 
 use crate::catalog::Catalog;
 use crate::fields::{Fields, as_fields, mismatch};
@@ -63,6 +64,7 @@ pub(crate) fn read(
         eviction_failure_event_notification: notify.unwrap_or_default(),
         placement,
         confidence,
+        scheduler: Scheduler::default(),
         profiles,
     })
 }

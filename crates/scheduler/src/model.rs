@@ -64,7 +64,8 @@ pub(crate) struct About {
 
 impl<'s> Model<'s> {
     /// A scheduler for the pods of a snapshot.
-    pub fn new(snapshot: &'s Snapshot, version: Version, profiles: Vec<Profile>) -> Self {
+    pub fn new(snapshot: &'s Snapshot, scheduler: &Scheduler) -> Self {
+        let Scheduler { version, profiles } = scheduler.clone();
         let mut images: HashMap<Sym, ImageState> = HashMap::new();
         for &node in snapshot.nodes() {
             for &(image, size) in &snapshot.node(node).images {

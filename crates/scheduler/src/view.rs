@@ -152,7 +152,9 @@ impl<'s> View<'s> {
         let pod = self.snapshot.pod(pod);
         let Some(node) = node.filter(|_| pod.is_active()) else { return };
         let requested = &mut self.requested[node.index()];
+        let pods = requested.get(ResourceId::PODS);
         change(requested, &pod.requests);
-        requested.set(ResourceId::PODS, requested.get(ResourceId::PODS) + count);
+        // Pods are counted, whatever a pod may claim to request of them.
+        requested.set(ResourceId::PODS, pods + count);
     }
 }

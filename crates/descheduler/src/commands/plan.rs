@@ -9,7 +9,6 @@ use anyhow::{Context, anyhow};
 use descheduler_cluster::{Anomaly, Ingest, Snapshot};
 use descheduler_engine::{History, Policy, Severity, audit, plan};
 use descheduler_policy::Style;
-use descheduler_scheduler::Scheduler;
 use descheduler_strategies::REGISTRY;
 use jiff::Timestamp;
 
@@ -34,15 +33,14 @@ pub(crate) fn run(arguments: &PlanArgs, printer: &mut Printer) -> Result<ExitCod
     if let Some(mode) = arguments.placement {
         policy.placement = Some(mode.into());
     }
-    let scheduler = Scheduler::default();
 
     let mut watch = Stopwatch::start();
     let world = World::read(&arguments.cluster, arguments.now)?;
     let read_ms = watch.lap_ms();
     let mut clock = StrategyClock::default();
-    let plan = plan(&world.snapshot, &policy, &scheduler, &History::default(), &mut clock);
+    let plan = plan(&world.snapshot, &policy, &History::default(), &mut clock);
     let plan_ms = watch.lap_ms();
-    let violations = audit(&plan, &world.snapshot, &policy, &scheduler);
+    let violations = audit(&plan, &world.snapshot, &policy);
     let audit_ms = watch.lap_ms();
     if !violations.is_empty() {
         for violation in &violations {

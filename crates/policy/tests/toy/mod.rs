@@ -1,8 +1,8 @@
 //! A registry of plugins that do nothing, with arguments of every kind.
 
-use descheduler_cluster::GoDuration;
+use descheduler_cluster::{GoDuration, NodeId, Snapshot};
 use descheduler_engine::{
-    EvictorDef, Pass, Percent, Registry, Shield, Strategy, StrategyDef, Turn,
+    Anywhere, EvictorDef, Judge, Pass, Percent, Registry, Shield, Strategy, StrategyDef, Turn,
 };
 
 pub(crate) const REGISTRY: Registry = Registry {
@@ -129,6 +129,10 @@ struct Nothing;
 
 impl Strategy for Nothing {
     fn run(&self, _: &mut Turn<'_, '_>) {}
+
+    fn judge<'s>(&'s self, _: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
+        Box::new(Anywhere)
+    }
 }
 
 fn nothing() -> Option<Box<dyn Strategy>> {

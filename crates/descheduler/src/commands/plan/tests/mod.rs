@@ -8,7 +8,6 @@ mod shuffles;
 use descheduler_cluster::Ingest;
 use descheduler_engine::{History, Policy, Unobserved, audit, plan};
 use descheduler_policy::{Style, load, render};
-use descheduler_scheduler::Scheduler;
 use descheduler_strategies::REGISTRY;
 use serde_json::Value;
 
@@ -42,9 +41,8 @@ fn printed(policy: &Policy, cluster: &[u8]) -> Option<Printed> {
         return None;
     }
     let world = World::new(ingest, None);
-    let plan =
-        plan(&world.snapshot, policy, &Scheduler::default(), &History::default(), &mut Unobserved);
-    assert_eq!(audit(&plan, &world.snapshot, policy, &Scheduler::default()), []);
+    let plan = plan(&world.snapshot, policy, &History::default(), &mut Unobserved);
+    assert_eq!(audit(&plan, &world.snapshot, policy), []);
     let outcome = Outcome::new(&world, policy, &plan);
     // The engine contains a strategy that panics; here it is not to.
     let failed = outcome.notes.iter().find(|note| note.text.contains("failed inside"));

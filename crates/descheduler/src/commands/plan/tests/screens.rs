@@ -3,7 +3,6 @@
 
 use descheduler_cluster::{Anomaly, Ingest};
 use descheduler_engine::{History, Plan, Unobserved, plan};
-use descheduler_scheduler::Scheduler;
 use snapbox::{assert_data_eq, str};
 
 use super::super::World;
@@ -26,8 +25,7 @@ fn shown(screen: Screen, change: impl FnOnce(&mut World, &mut Plan)) -> String {
     }
     let policy = policy(POLICY.as_bytes()).expect("it is a policy");
     let mut world = World::new(ingest, None);
-    let mut plan =
-        plan(&world.snapshot, &policy, &Scheduler::default(), &History::default(), &mut Unobserved);
+    let mut plan = plan(&world.snapshot, &policy, &History::default(), &mut Unobserved);
     change(&mut world, &mut plan);
     let mut bytes = Vec::new();
     text::write(&Outcome::new(&world, &policy, &plan), screen, &mut bytes)

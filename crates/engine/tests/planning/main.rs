@@ -1,0 +1,9 @@
+//! How plans are made and judged, with strategies and protections of a line each.
+
+mod audit;
+mod gate;
+mod passes;
+mod properties;
+mod protections;
+mod toys;
+mod undo;
