@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use descheduler_cluster::Snapshot;
-use descheduler_engine::{History, Plan, Unobserved, audit, plan};
+use descheduler_engine::{History, Plan, Reason, Unobserved, audit, plan};
 use descheduler_policy::{Style, load, render};
 use descheduler_strategies::REGISTRY;
 use descheduler_testkit::{Case, Failed, Format, run_cases};
@@ -39,8 +39,12 @@ fn show(plan: &Plan, snapshot: &Snapshot) -> Result<String, Failed> {
     for eviction in &plan.evictions {
         let pod = snapshot.pod_name(eviction.pod);
         let node = &snapshot.node(eviction.node).name;
-        let (strategy, reason) = (eviction.strategy, &eviction.reason);
-        writeln!(text, "evict {pod} from {node}: {strategy}/{}: {}", reason.code, reason.detail)?;
+        let destinations = eviction.destinations.iter().map(|&node| &*snapshot.node(node).name);
+        let destinations: Vec<&str> = destinations.collect();
+        let to = if destinations.is_empty() { "" } else { " to " };
+        let (to, strategy) = (format!("{to}{}", destinations.join(" or ")), eviction.strategy);
+        let Reason { code, detail } = &eviction.reason;
+        writeln!(text, "evict {pod} from {node}{to}: {strategy}/{code}: {detail}")?;
     }
     for run in &plan.report.runs {
         let strategy = run.strategy;
