@@ -1,7 +1,8 @@
 //! Kinds of which a name and a value or two are kept: Namespace, PriorityClass, Service.
 
 use super::anomaly::{Flaws, Origin};
-use super::pools::{Draft, namespace_of};
+use super::drafts::Draft;
+use super::pools::namespace_of;
 use super::templates::Class;
 use super::{Ingest, Object};
 use crate::wire::{self, text};

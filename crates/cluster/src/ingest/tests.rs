@@ -1,7 +1,7 @@
 use super::*;
 use crate::disruption::Allowance;
 use crate::intern::Sym;
-use crate::pod::Phase;
+use crate::pod::{Phase, Pod};
 use crate::snapshot::{NodeId, PodId};
 
 mod order;

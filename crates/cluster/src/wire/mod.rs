@@ -27,8 +27,8 @@ pub(crate) use other::{
 };
 pub(crate) use pod::{Condition, ContainerState, ContainerStatus, Pod, PodStatus};
 pub(crate) use spec::{
-    Container, Disk, NodeSelector, NodeSelectorTerm, PodAffinity, PodAffinityTerm, PodSpec,
-    PreferredTerm, Resources, Template, Toleration, Volume, WeightedPodTerm,
+    Container, Disk, Mount, NodeSelector, NodeSelectorTerm, PodAffinity, PodAffinityTerm, PodSpec,
+    Port, PreferredTerm, Rare, Resources, Template, Toleration, Volume, WeightedPodTerm,
 };
 pub(crate) use volumes::{
     Claim, CsiDriver, CsiNode, CsiStorageCapacity, PersistentVolume, StorageClass,
