@@ -223,7 +223,7 @@ fn is_tagged(image: &str) -> bool {
 fn host_ports(pools: &mut Pools, spec: &wire::PodSpec<'_>, flaws: &mut Flaws) -> Box<[HostPort]> {
     let shared = spec.host_network == Some(true);
     // The API server gives ports of the node to all ports of a pod on its network.
-    let key = if shared { "containerPort" } else { "hostPort" };
+    let key = if shared { "Port" } else { "hostPort" };
     let mut found = Vec::new();
     for (container, path) in containers(spec) {
         let init = path.list == "initContainers";

@@ -54,6 +54,12 @@ pub(crate) fn text<'t>(text: &'t Option<Text<'_>>) -> &'t str {
     text.as_deref().unwrap_or("")
 }
 
+/// Whether an object is of an API group; one that does not say is.
+pub(crate) fn is_of_group(api_version: &Option<Text<'_>>, group: &str) -> bool {
+    let version = text(api_version);
+    version.is_empty() || version.split_once('/').map_or("", |(group, _)| group) == group
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Strings;
