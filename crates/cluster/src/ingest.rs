@@ -11,7 +11,6 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
-use crate::pod::Pod;
 use crate::snapshot::{Kind, Snapshot};
 use crate::volumes;
 use crate::wire;
@@ -19,6 +18,7 @@ use crate::workloads::{Revision, Service, Workload, WorkloadKind};
 
 mod anomaly;
 mod budgets;
+mod drafts;
 mod finish;
 mod node;
 mod other;
@@ -34,7 +34,8 @@ mod workloads;
 pub use anomaly::{Anomaly, Source, SyntaxError};
 use anomaly::{Flaws, Origin};
 use budgets::BudgetDraft;
-use pools::{Draft, Pools};
+use drafts::Draft;
+use pools::Pools;
 pub use salvage::check_syntax;
 use templates::Class;
 
@@ -54,7 +55,7 @@ pub struct Ingest {
     counts: BTreeMap<Box<str>, u64>,
     anomalies: Vec<Anomaly>,
     nodes: Vec<Draft<crate::node::Node>>,
-    pods: Vec<Draft<Pod>>,
+    pods: Vec<pod::PodDraft>,
     budgets: Vec<Draft<BudgetDraft>>,
     workloads: BTreeMap<WorkloadKind, Vec<Draft<Option<Workload>>>>,
     revisions: Vec<Draft<Option<Revision>>>,

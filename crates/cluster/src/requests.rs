@@ -122,12 +122,10 @@ pub(crate) fn requests<'a>(spec: &'a PodSpec<'_>) -> Totals<'a> {
 /// What the scorer counts for a pod that asks for `asked`: when it is yet to be placed, and on a
 /// node (docs/spec/scheduler.md section 4.3).
 pub(crate) fn scored(spec: &PodSpec<'_>, asked: &Totals<'_>) -> (Scored, Scored) {
-    let silent = [&spec.containers, &spec.init_containers].into_iter().flatten().flatten().any(
-        |container| {
-            let amounts = asked_of(container, true);
-            amounts.find("cpu").is_none() || amounts.find("memory").is_none()
-        },
-    );
+    let mut containers_of =
+        [&spec.containers, &spec.init_containers].into_iter().flatten().flatten();
+    let silent =
+        containers_of.any(|container| !says(container, "cpu") || !says(container, "memory"));
     let whole = has_whole(spec);
     if !silent && !whole {
         let scored = asked.scored();
@@ -150,6 +148,14 @@ fn asked<'a>(resources: Option<&'a wire::Resources<'_>>) -> Totals<'a> {
 
 fn asked_of<'a>(container: &'a Container<'_>, _resizable: bool) -> Totals<'a> {
     asked(container.resources.as_ref())
+}
+
+/// Whether a container asks for some of a resource, be it nothing.
+fn says(container: &Container<'_>, name: &str) -> bool {
+    let requests = container.resources.as_ref().and_then(|resources| resources.requests.as_ref());
+    requests.is_some_and(|requests| {
+        requests.0.iter().any(|(known, amount)| **known == *name && amount.0.is_ok())
+    })
 }
 
 /// Whether the pod as a whole has requests that count.

@@ -61,7 +61,8 @@ pub struct Workload {
     pub paused: bool,
     /// `spec.selector`.
     pub selector: Option<Selector>,
-    /// `spec.template`; `None` when it is missing or could not be read.
+    /// `spec.template`; `None` when it is missing or could not be read. A ReplicaSet or
+    /// ReplicationController that asks for no pods has none either: a Deployment leaves many.
     pub template: Option<Template>,
     /// Annotation `deployment.kubernetes.io/revision`, [`Sym::EMPTY`] when there is none.
     pub revision: Sym,

@@ -1,7 +1,8 @@
 //! `policy/v1 PodDisruptionBudget`, and the workloads whose replicas it counts with.
 
 use super::anomaly::{Flaws, Origin};
-use super::pools::{Draft, namespace_of};
+use super::drafts::Draft;
+use super::pools::namespace_of;
 use super::selectors::label_selector;
 use super::{Ingest, Object};
 use crate::disruption::{Allowance, Budget, UnhealthyPolicy};

@@ -4,7 +4,8 @@ use hashbrown::HashMap;
 use jiff::Timestamp;
 
 use super::budgets::BudgetDraft;
-use super::pools::{Draft, Pools};
+use super::drafts::{Draft, Stated};
+use super::pools::Pools;
 use super::{Anomaly, Ingest};
 use crate::disruption::Budget;
 use crate::intern::{Interner, Sym};
@@ -65,7 +66,7 @@ fn kinds(ingest: &Ingest) -> Vec<Kind> {
 }
 
 /// Sorted, and of each object the one state that counts.
-fn one_per_object<T>(mut drafts: Vec<Draft<T>>, strings: &Interner) -> Vec<Draft<T>> {
+fn one_per_object<D: Stated>(mut drafts: Vec<D>, strings: &Interner) -> Vec<D> {
     drafts.sort_unstable_by(|a, b| a.order(b, strings));
     drafts.dedup_by(|later, first| later.same_object(first));
     drafts
@@ -73,11 +74,8 @@ fn one_per_object<T>(mut drafts: Vec<Draft<T>>, strings: &Interner) -> Vec<Draft
 
 /// Of sorted drafts those that no other one of the same name supersedes; `clash` sees the one
 /// that stays and the one that goes.
-fn one_per_name<T>(
-    drafts: Vec<Draft<T>>,
-    mut clash: impl FnMut(&mut Draft<T>, &Draft<T>),
-) -> Vec<Draft<T>> {
-    let mut kept: Vec<Draft<T>> = Vec::with_capacity(drafts.len());
+fn one_per_name<D: Stated>(drafts: Vec<D>, mut clash: impl FnMut(&mut D, &D)) -> Vec<D> {
+    let mut kept: Vec<D> = Vec::with_capacity(drafts.len());
     for mut draft in drafts {
         match kept.last_mut() {
             Some(last) if last.same_name(&draft) => {
@@ -97,7 +95,7 @@ fn nodes(ingest: &mut Ingest) -> Vec<Node> {
     let mut clashes = Vec::new();
     let drafts = one_per_name(drafts, |kept, gone| {
         kept.value.flawed = true;
-        clashes.push((gone.origin, format!("Node {}", gone.name), kept.uid.clone()));
+        clashes.push((gone.state.origin, format!("Node {}", gone.name), kept.uid.clone()));
     });
     for (origin, node, uid) in clashes {
         let problem = format!("there is another node of this name, uid `{uid}`");
@@ -110,36 +108,37 @@ fn pods(ingest: &mut Ingest) -> Vec<Pod> {
     let mut drafts = one_per_object(std::mem::take(&mut ingest.pods), &ingest.pools.strings);
     let mut problems: Vec<(usize, &str, String)> = Vec::new();
     for (at, draft) in drafts.iter().enumerate() {
-        if draft.uid.is_empty() {
+        if draft.uid().is_empty() {
             problems.push((at, "metadata.uid", "the pod has no uid".to_owned()));
         }
         let before = at.checked_sub(1).and_then(|before| drafts.get(before));
         let twins = [before, drafts.get(at + 1)];
         if let Some(twin) = twins.into_iter().flatten().find(|twin| twin.same_name(draft)) {
-            let problem = format!("there is another pod of this name, uid `{}`", twin.uid);
+            let problem = format!("there is another pod of this name, uid `{}`", twin.uid());
             problems.push((at, "metadata.name", problem));
         }
     }
     let mut by_uid: Vec<usize> =
-        (0..drafts.len()).filter(|&at| !drafts[at].uid.is_empty()).collect();
-    by_uid.sort_unstable_by(|&a, &b| drafts[a].uid.cmp(&drafts[b].uid).then(a.cmp(&b)));
-    for twins in by_uid.chunk_by(|&a, &b| drafts[a].uid == drafts[b].uid) {
+        (0..drafts.len()).filter(|&at| !drafts[at].uid().is_empty()).collect();
+    by_uid.sort_unstable_by(|&a, &b| drafts[a].uid().cmp(drafts[b].uid()).then(a.cmp(&b)));
+    for twins in by_uid.chunk_by(|&a, &b| drafts[a].uid() == drafts[b].uid()) {
         let [first, second, ..] = *twins else { continue };
         for &at in twins {
             let other = &drafts[if at == first { second } else { first }];
-            let namespace = ingest.pools.strings.text(other.namespace);
-            let problem = format!("has the same uid as Pod {namespace}/{}", other.name);
+            let namespace = ingest.pools.strings.text(other.namespace());
+            let problem = format!("has the same uid as Pod {namespace}/{}", other.name());
             problems.push((at, "metadata.uid", problem));
         }
     }
     for (at, field, problem) in problems {
         let draft = &mut drafts[at];
-        draft.value.flawed = true;
-        let (origin, namespace) = (draft.origin, ingest.pools.strings.text(draft.namespace));
-        let pod = format!("Pod {namespace}/{}", draft.name);
+        draft.pod.flawed = true;
+        let (origin, namespace) =
+            (draft.state.origin, ingest.pools.strings.text(draft.namespace()));
+        let pod = format!("Pod {namespace}/{}", draft.name());
         ingest.complain(origin, &pod, field, &problem);
     }
-    drafts.into_iter().map(|draft| draft.value).collect()
+    drafts.into_iter().map(|draft| draft.pod).collect()
 }
 
 /// Sorted; what is said of an object that was given twice is said once.

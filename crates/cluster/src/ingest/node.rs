@@ -1,7 +1,8 @@
 //! `v1 Node`.
 
 use super::anomaly::{Flaws, Origin};
-use super::pools::{Draft, Pools};
+use super::drafts::Draft;
+use super::pools::Pools;
 use super::spec::effect;
 use super::{Ingest, Object};
 use crate::intern::Sym;

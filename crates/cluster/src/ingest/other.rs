@@ -1,10 +1,11 @@
 //! Kinds of which a name and a value or two are kept: Namespace, PriorityClass, Service.
 
 use super::anomaly::{Flaws, Origin};
-use super::pools::{Draft, namespace_of};
+use super::drafts::Draft;
+use super::pools::namespace_of;
 use super::templates::Class;
 use super::{Ingest, Object};
-use crate::wire::{self, text};
+use crate::wire::{self, is_of_group, text};
 use crate::workloads::Service;
 
 pub(super) enum NamespaceObject {}
@@ -64,6 +65,10 @@ impl Object for ServiceObject {
         object: wire::Service<'_>,
         flaws: Flaws,
     ) {
+        // Knative has services, too, and they are nothing of the kind.
+        if !is_of_group(&object.api_version, "") {
+            return;
+        }
         let metadata = object.metadata.unwrap_or_default();
         let pools = &mut ingest.pools;
         let selector = object.spec.unwrap_or_default().selector;

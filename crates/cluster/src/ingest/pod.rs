@@ -1,7 +1,8 @@
 //! `v1 Pod`.
 
 use super::anomaly::{Flaws, Origin};
-use super::pools::{Draft, Pools, complain_of_amounts, namespace_of};
+use super::drafts::{State, Stated};
+use super::pools::{Pools, complain_of_amounts, namespace_of};
 use super::spec::{complain_of_requests, complain_of_resources, pod_spec};
 use super::{Ingest, Object};
 use crate::intern::Sym;
@@ -83,8 +84,33 @@ impl Object for PodObject {
             let name = format!("Pod {}/{}", namespace_of(&metadata), pod.name);
             ingest.complain_all(origin, &name, &flaws);
         }
-        let draft = Draft::new(&mut ingest.pools, &metadata, true, json, origin, pod);
-        ingest.pods.push(draft);
+        let state = State::new(&metadata, json, origin);
+        ingest.pods.push(PodDraft { state, pod });
+    }
+}
+
+/// A pod that has been read. There are many, so what the pod holds itself is not kept twice.
+#[derive(Debug)]
+pub(super) struct PodDraft {
+    pub(super) state: State,
+    pub(super) pod: Pod,
+}
+
+impl Stated for PodDraft {
+    fn namespace(&self) -> Sym {
+        self.pod.namespace
+    }
+
+    fn name(&self) -> &str {
+        &self.pod.name
+    }
+
+    fn uid(&self) -> &str {
+        &self.pod.uid
+    }
+
+    fn state(&self) -> &State {
+        &self.state
     }
 }
 

@@ -4,9 +4,9 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet, HashTable};
-use rustc_hash::{FxBuildHasher, FxHasher};
+use rustc_hash::FxBuildHasher;
 
-use super::anomaly::{Flaws, Origin};
+use super::anomaly::Flaws;
 use crate::intern::{Interner, Sym};
 use crate::labels::Labels;
 use crate::pod::Owner;
@@ -176,78 +176,6 @@ pub(super) fn complain_of_amounts(
             flaws.push(format!("{}.{}", field(), name.0), problem.to_string());
         }
     }
-}
-
-/// An object that has been read but not placed, with what tells it from another of its name.
-#[derive(Debug)]
-pub(super) struct Draft<T> {
-    pub(super) namespace: Sym,
-    pub(super) name: Box<str>,
-    pub(super) uid: Box<str>,
-    /// `metadata.resourceVersion`, if it is a number: the greater one is the later state.
-    version: Option<u64>,
-    /// A number that depends on the text of the object alone; decides between two states of one
-    /// object when the version does not.
-    content: u64,
-    pub(super) origin: Origin,
-    pub(super) value: T,
-}
-
-impl<T> Draft<T> {
-    pub(super) fn new(
-        pools: &mut Pools,
-        metadata: &Metadata<'_>,
-        namespaced: bool,
-        json: &[u8],
-        origin: Origin,
-        value: T,
-    ) -> Self {
-        let namespace = if namespaced { namespace_of(metadata) } else { "" };
-        Self {
-            namespace: pools.sym(namespace),
-            name: text(&metadata.name).into(),
-            uid: text(&metadata.uid).into(),
-            version: text(&metadata.resource_version).parse().ok(),
-            content: content_of(json),
-            origin,
-            value,
-        }
-    }
-
-    /// Whether `self` comes before `other`: by namespace, name, uid, and of one object the state
-    /// that counts first.
-    pub(super) fn order(&self, other: &Self, strings: &Interner) -> std::cmp::Ordering {
-        let namespaces = if self.namespace == other.namespace {
-            std::cmp::Ordering::Equal
-        } else {
-            strings.text(self.namespace).cmp(strings.text(other.namespace))
-        };
-        namespaces
-            .then_with(|| self.name.cmp(&other.name))
-            .then_with(|| self.uid.cmp(&other.uid))
-            .then_with(|| other.version.cmp(&self.version))
-            .then_with(|| self.content.cmp(&other.content))
-    }
-
-    pub(super) fn same_object(&self, other: &Self) -> bool {
-        self.same_name(other) && self.uid == other.uid
-    }
-
-    pub(super) fn same_name(&self, other: &Self) -> bool {
-        self.namespace == other.namespace && self.name == other.name
-    }
-
-    /// Whether `self` is a later state than `other`, which has the same name and another uid.
-    pub(super) fn supersedes(&self, other: &Self) -> bool {
-        (self.version, &self.uid) > (other.version, &other.uid)
-    }
-}
-
-fn content_of(json: &[u8]) -> u64 {
-    use std::hash::Hasher;
-    let mut hasher = FxHasher::default();
-    hasher.write(json);
-    hasher.finish()
 }
 
 /// The namespace, `default` where an object that needs one does not say.

@@ -2,9 +2,11 @@
 
 use super::anomaly::Flaws;
 use super::pools::{Pools, complain_of_amounts};
+use super::salvage::without_position;
 use super::selectors::{
     node_selector, pod_terms, preferred_pod_terms, preferred_terms, selector_of,
 };
+use crate::intern::Sym;
 use crate::spec::{Features, HostPort, InlineVolume, PodSpec, SpreadConstraint};
 use crate::taints::{Effect, Toleration, TolerationOperator};
 use crate::wire::{self, Text, text};
@@ -20,6 +22,7 @@ pub(super) fn pod_spec(pools: &mut Pools, spec: &wire::PodSpec<'_>, flaws: &mut 
     let together = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());
     let apart = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
     let volumes = || spec.volumes.iter().flatten();
+    let (images, locality_images) = images(pools, spec);
     PodSpec {
         priority: spec.priority.map(wire::Int::narrow),
         priority_class: pools.sym_of(&spec.priority_class_name),
@@ -31,19 +34,19 @@ pub(super) fn pod_spec(pools: &mut Pools, spec: &wire::PodSpec<'_>, flaws: &mut 
         preferred_pods: preferred_pods(pools, together, apart, flaws),
         spread: spread(pools, spec, flaws),
         tolerations: spec.tolerations.iter().flatten().map(|one| toleration(pools, one)).collect(),
-        images: spec.containers.iter().flatten().map(|c| pools.sym_of(&c.image)).collect(),
-        locality_images: containers(spec).map(|c| image(pools, &c.image)).collect(),
+        images,
+        locality_images,
         image_volumes: volumes()
             .filter_map(|volume| volume.image.as_ref())
             .map(|source| image(pools, &source.reference))
             .collect(),
-        host_ports: host_ports(pools, spec),
+        host_ports: host_ports(pools, spec, flaws),
         inline_volumes: volumes().filter_map(|volume| inline_volume(pools, volume)).collect(),
         scheduler_name: match text(&spec.scheduler_name) {
             "" => pools.sym("default-scheduler"),
             name => pools.sym(name),
         },
-        features: features(spec),
+        features: features(spec, flaws),
         gated: spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty()),
         never_preempts: text(&spec.preemption_policy) == "Never",
         local_storage: volumes().any(|v| v.empty_dir.is_some() || v.host_path.is_some()),
@@ -53,12 +56,8 @@ pub(super) fn pod_spec(pools: &mut Pools, spec: &wire::PodSpec<'_>, flaws: &mut 
 
 /// Names the requests and limits that cannot be read.
 pub(super) fn complain_of_requests(spec: &wire::PodSpec<'_>, flaws: &mut Flaws) {
-    let lists = [(&spec.containers, "containers"), (&spec.init_containers, "initContainers")];
-    for (list, name) in lists {
-        for (at, container) in list.iter().flatten().enumerate() {
-            let field = || format!("spec.{name}[{at}].resources");
-            complain_of_resources(container.resources.as_ref(), field, flaws);
-        }
+    for (container, path) in containers(spec) {
+        complain_of_resources(container.resources.as_ref(), || path.to("resources"), flaws);
     }
     complain_of_resources(spec.resources.as_ref(), || "spec.resources".to_owned(), flaws);
     complain_of_amounts(spec.overhead.as_ref(), || "spec.overhead".to_owned(), flaws);
@@ -74,11 +73,29 @@ pub(super) fn complain_of_resources(
     complain_of_amounts(limits.as_ref(), || format!("{}.limits", field()), flaws);
 }
 
-/// Init containers, then regular ones.
+/// Where a container stands in a spec.
+#[derive(Clone, Copy)]
+struct Path {
+    list: &'static str,
+    at: usize,
+}
+
+impl Path {
+    fn to(self, field: &str) -> String {
+        let Self { list, at } = self;
+        format!("spec.{list}[{at}].{field}")
+    }
+}
+
+/// All regular and init containers.
 fn containers<'s, 'a>(
     spec: &'s wire::PodSpec<'a>,
-) -> impl Iterator<Item = &'s wire::Container<'a>> {
-    [&spec.init_containers, &spec.containers].into_iter().flatten().flatten()
+) -> impl Iterator<Item = (&'s wire::Container<'a>, Path)> {
+    let lists = [(&spec.containers, "containers"), (&spec.init_containers, "initContainers")];
+    lists.into_iter().flat_map(|(containers, list)| {
+        let containers = containers.iter().flatten().enumerate();
+        containers.map(move |(at, container)| (container, Path { list, at }))
+    })
 }
 
 const TOGETHER: &str = "spec.affinity.podAffinity";
@@ -172,27 +189,49 @@ pub(super) fn effect(text: &str) -> Result<Option<Effect>, ()> {
     }
 }
 
+/// The images of the regular containers as written, and those of init and regular containers as
+/// nodes list them.
+fn images(pools: &mut Pools, spec: &wire::PodSpec<'_>) -> (Box<[Sym]>, Box<[Sym]>) {
+    let regular = || spec.containers.iter().flatten();
+    let init =
+        spec.init_containers.iter().flatten().map(|container| image(pools, &container.image));
+    let mut listed: Vec<Sym> = init.collect();
+    let mut written = Vec::with_capacity(regular().count());
+    for container in regular() {
+        let name = pools.sym_of(&container.image);
+        written.push(name);
+        // Nearly all have a tag, and looking up a name costs more than looking for one.
+        let tagged = is_tagged(text(&container.image));
+        listed.push(if tagged { name } else { image(pools, &container.image) });
+    }
+    (written.into_boxed_slice(), listed.into_boxed_slice())
+}
+
 /// The name under which a node lists an image: with a tag, unless there is a tag or a digest
 /// already (docs/spec/scheduler.md section 7.4).
-fn image(pools: &mut Pools, name: &Option<Text<'_>>) -> crate::Sym {
+fn image(pools: &mut Pools, name: &Option<Text<'_>>) -> Sym {
     let name = text(name);
+    if is_tagged(name) { pools.sym(name) } else { pools.sym(&format!("{name}:latest")) }
+}
+
+fn is_tagged(image: &str) -> bool {
     // `None` is less than any place.
-    if name.rfind(':') > name.rfind('/') {
-        pools.sym(name)
-    } else {
-        pools.sym(&format!("{name}:latest"))
-    }
+    image.rfind(':') > image.rfind('/')
 }
 
 /// Ports of the node that the pod takes (section 3.5).
-fn host_ports(pools: &mut Pools, spec: &wire::PodSpec<'_>) -> Box<[HostPort]> {
+fn host_ports(pools: &mut Pools, spec: &wire::PodSpec<'_>, flaws: &mut Flaws) -> Box<[HostPort]> {
     let shared = spec.host_network == Some(true);
+    // The API server gives ports of the node to all ports of a pod on its network.
+    let key = if shared { "Port" } else { "hostPort" };
     let mut found = Vec::new();
-    let sidecars =
-        spec.init_containers.iter().flatten().filter(|c| text(&c.restart_policy) == "Always");
-    for container in spec.containers.iter().flatten().chain(sidecars) {
-        for port in container.ports.iter().flatten() {
-            // The API server gives ports of the node to all ports of a pod on its network.
+    for (container, path) in containers(spec) {
+        let init = path.list == "initContainers";
+        if init && text(&container.restart_policy) != "Always" {
+            continue;
+        }
+        let ports: Vec<wire::Port<'_>> = rare(container.ports, key, || path.to("ports"), flaws);
+        for port in &ports {
             let number = port.host_port.map_or(0, wire::Int::narrow);
             let number = match port.container_port {
                 Some(inner) if number == 0 && shared => inner.narrow(),
@@ -213,6 +252,20 @@ fn host_ports(pools: &mut Pools, spec: &wire::PodSpec<'_>) -> Box<[HostPort]> {
         }
     }
     found.into_boxed_slice()
+}
+
+/// The items of a list that may have `key`.
+fn rare<'a, T: serde::Deserialize<'a>>(
+    list: Option<wire::Rare<'a>>,
+    key: &str,
+    field: impl Fn() -> String,
+    flaws: &mut Flaws,
+) -> Vec<T> {
+    let items = list.map(|list| list.items_with(key)).transpose();
+    items.map(Option::unwrap_or_default).unwrap_or_else(|error| {
+        flaws.push(field(), without_position(&error));
+        Vec::new()
+    })
 }
 
 fn inline_volume(pools: &mut Pools, volume: &wire::Volume<'_>) -> Option<InlineVolume> {
@@ -241,14 +294,19 @@ fn inline_volume(pools: &mut Pools, volume: &wire::Volume<'_>) -> Option<InlineV
     gce.or(aws).or(iscsi).or(rbd)
 }
 
-fn features(spec: &wire::PodSpec<'_>) -> Features {
-    Features {
-        restart_all_containers: containers(spec)
-            .flat_map(|container| container.restart_policy_rules.iter().flatten())
-            .any(|rule| text(&rule.action) == "RestartAllContainers"),
-        user_namespaces_host_network: spec.host_network == Some(true)
-            && spec.host_users == Some(false),
-        bind_mount_options: containers(spec)
-            .any(|container| container.volume_mounts.as_ref().is_some_and(|m| m.options)),
+fn features(spec: &wire::PodSpec<'_>, flaws: &mut Flaws) -> Features {
+    let user_namespaces_host_network =
+        spec.host_network == Some(true) && spec.host_users == Some(false);
+    let mut features = Features { user_namespaces_host_network, ..Features::default() };
+    for (container, path) in containers(spec) {
+        let rules = container.restart_policy_rules.iter().flatten();
+        features.restart_all_containers |=
+            rules.into_iter().any(|rule| text(&rule.action) == "RestartAllContainers");
+        let field = || path.to("volumeMounts");
+        let mounts: Vec<wire::Mount> =
+            rare(container.volume_mounts, "bindMountOptions", field, flaws);
+        features.bind_mount_options |=
+            mounts.iter().any(|mount| mount.bind_mount_options.is_some());
     }
+    features
 }

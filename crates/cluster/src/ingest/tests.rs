@@ -1,10 +1,13 @@
 use super::*;
 use crate::disruption::Allowance;
 use crate::intern::Sym;
-use crate::pod::Phase;
+use crate::pod::{Phase, Pod};
 use crate::snapshot::{NodeId, PodId};
 
+mod cases;
 mod order;
+mod resources;
+mod specs;
 
 fn read(objects: &[&str]) -> (Snapshot, Vec<Anomaly>) {
     let mut ingest = Ingest::new();

@@ -7,7 +7,7 @@ use super::templates::template;
 use super::{Ingest, Object};
 use crate::intern::Sym;
 use crate::labels::Selector;
-use crate::wire::{self, Condition, text};
+use crate::wire::{self, Condition, is_of_group, text};
 use crate::workloads::{Job, Revision, StatefulSet, Workload, WorkloadDetails, WorkloadKind};
 
 /// A workload with a label selector: all kinds but one.
@@ -58,6 +58,10 @@ fn take<S>(
     let metadata = object.metadata.unwrap_or_default();
     let spec = object.spec.unwrap_or_default();
     let kind = ingest.workload_kind;
+    // Others have a StatefulSet or a Job of their own, which means something else.
+    if !is_of_group(&object.api_version, group(kind)) {
+        return;
+    }
     let pools = &mut ingest.pools;
     let selector = match spec.selector.as_ref().map(|selector| compile(pools, selector)) {
         None => None,
@@ -94,6 +98,18 @@ fn take<S>(
     let workload = whole.then_some(workload);
     let draft = ingest.note(origin, json, (kind.as_str(), true), &metadata, &flaws, workload);
     ingest.workloads.entry(kind).or_default().push(draft);
+}
+
+/// The API group of a kind.
+fn group(kind: WorkloadKind) -> &'static str {
+    match kind {
+        WorkloadKind::ReplicationController => "",
+        WorkloadKind::Job => "batch",
+        WorkloadKind::ReplicaSet
+        | WorkloadKind::StatefulSet
+        | WorkloadKind::Deployment
+        | WorkloadKind::DaemonSet => "apps",
+    }
 }
 
 const TEMPLATE: &str = "spec.template";
@@ -182,6 +198,9 @@ impl Object for RevisionObject {
         object: wire::Revision<'_>,
         mut flaws: Flaws,
     ) {
+        if !is_of_group(&object.api_version, "apps") {
+            return;
+        }
         let metadata = object.metadata.unwrap_or_default();
         let pools = &mut ingest.pools;
         let owners = pools.share_owners(metadata.owner_references.as_ref());

@@ -44,11 +44,12 @@ impl<'a> Resize<'a> {
     /// pods, and nearly all are as asked for.
     fn is_none(&self) -> bool {
         let Self { spec, status, infeasible } = self;
-        let containers = || [&spec.containers, &spec.init_containers].into_iter().flatten();
+        let mut containers =
+            [&spec.containers, &spec.init_containers].into_iter().flatten().flatten();
         !infeasible
             && status.resources.is_none()
             && status.allocated_resources.is_none()
-            && containers().flatten().all(|container| {
+            && containers.all(|container| {
                 let Some(status) = self.status_of(container) else { return true };
                 let actual = status.resources.as_ref().and_then(|actual| actual.requests.as_ref());
                 [actual, status.allocated_resources.as_ref()]

@@ -27,8 +27,8 @@ pub(crate) use other::{
 };
 pub(crate) use pod::{Condition, ContainerState, ContainerStatus, Pod, PodStatus};
 pub(crate) use spec::{
-    Container, Disk, NodeSelector, NodeSelectorTerm, PodAffinity, PodAffinityTerm, PodSpec,
-    PreferredTerm, Resources, Template, Toleration, Volume, WeightedPodTerm,
+    Container, Disk, Mount, NodeSelector, NodeSelectorTerm, PodAffinity, PodAffinityTerm, PodSpec,
+    Port, PreferredTerm, Rare, Resources, Template, Toleration, Volume, WeightedPodTerm,
 };
 pub(crate) use volumes::{
     Claim, CsiDriver, CsiNode, CsiStorageCapacity, PersistentVolume, StorageClass,
@@ -52,6 +52,12 @@ impl std::ops::Deref for Text<'_> {
 /// The text, or nothing when it is absent: the API does not tell the two apart.
 pub(crate) fn text<'t>(text: &'t Option<Text<'_>>) -> &'t str {
     text.as_deref().unwrap_or("")
+}
+
+/// Whether an object is of an API group; one that does not say is.
+pub(crate) fn is_of_group(api_version: &Option<Text<'_>>, group: &str) -> bool {
+    let version = text(api_version);
+    version.is_empty() || version.split_once('/').map_or("", |(group, _)| group) == group
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {

@@ -32,8 +32,10 @@ pub(crate) struct PriorityClass<'a> {
 
 /// `v1 Service`.
 #[derive(Default, Deserialize)]
-#[serde(expecting = "an object")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct Service<'a> {
+    #[serde(borrow)]
+    pub(crate) api_version: Option<Text<'a>>,
     #[serde(borrow)]
     pub(crate) metadata: Option<Metadata<'a>>,
     #[serde(borrow)]

@@ -1,9 +1,8 @@
 //! `spec` of pods and of templates of pods.
 
-use std::fmt;
-
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use super::{Amounts, Expression, Int, LabelSelector, Metadata, Strings, Text};
 
@@ -64,8 +63,9 @@ pub(crate) struct Container<'a> {
     #[serde(borrow)]
     pub(crate) restart_policy_rules: Option<Vec<RestartRule<'a>>>,
     #[serde(borrow)]
-    pub(crate) ports: Option<Vec<Port<'a>>>,
-    pub(crate) volume_mounts: Option<Mounts>,
+    pub(crate) ports: Option<Rare<'a>>,
+    #[serde(borrow)]
+    pub(crate) volume_mounts: Option<Rare<'a>>,
     #[serde(borrow)]
     pub(crate) resources: Option<Resources<'a>>,
 }
@@ -88,35 +88,31 @@ pub(crate) struct Port<'a> {
     pub(crate) protocol: Option<Text<'a>>,
 }
 
-/// Mounts, of which only one thing is ever asked; every container has some.
-#[derive(Default)]
-pub(crate) struct Mounts {
-    /// Some mount has `bindMountOptions`.
-    pub(crate) options: bool,
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+pub(crate) struct Mount {
+    pub(crate) bind_mount_options: Option<IgnoredAny>,
 }
 
-impl<'de> Deserialize<'de> for Mounts {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase", expecting = "an object")]
-        struct Mount {
-            bind_mount_options: Option<IgnoredAny>,
+/// A list that every pod has and that is read for the sake of one rare key. The parser skips what
+/// is not asked for much faster than it reads it.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Rare<'a>(#[serde(borrow)] &'a RawValue);
+
+impl<'a> Rare<'a> {
+    /// The items; none when no item can have the key.
+    pub(crate) fn items_with<T: Deserialize<'a>>(
+        self,
+        key: &str,
+    ) -> Result<Vec<T>, serde_json::Error> {
+        let text = self.0.get();
+        // A key may be written with escapes, although nobody does.
+        if text.contains(key) || text.contains('\\') {
+            Ok(serde_json::from_str::<Option<Vec<T>>>(text)?.unwrap_or_default())
+        } else {
+            Ok(Vec::new())
         }
-        struct List;
-        impl<'de> Visitor<'de> for List {
-            type Value = Mounts;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a sequence")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut mounts: A) -> Result<Mounts, A::Error> {
-                let mut options = false;
-                while let Some(mount) = mounts.next_element::<Mount>()? {
-                    options |= mount.bind_mount_options.is_some();
-                }
-                Ok(Mounts { options })
-            }
-        }
-        from.deserialize_seq(List)
     }
 }
 
@@ -131,6 +127,7 @@ pub(crate) struct Resources<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
+/// The rare sources are boxed: nearly every pod has volumes, and they are moved as they are read.
 pub(crate) struct Volume<'a> {
     #[serde(borrow)]
     pub(crate) name: Option<Text<'a>>,
@@ -140,15 +137,15 @@ pub(crate) struct Volume<'a> {
     #[serde(borrow)]
     pub(crate) persistent_volume_claim: Option<ClaimSource<'a>>,
     #[serde(borrow)]
-    pub(crate) image: Option<ImageSource<'a>>,
+    pub(crate) image: Option<Box<ImageSource<'a>>>,
     #[serde(borrow)]
-    pub(crate) gce_persistent_disk: Option<Disk<'a>>,
+    pub(crate) gce_persistent_disk: Option<Box<Disk<'a>>>,
     #[serde(borrow)]
-    pub(crate) aws_elastic_block_store: Option<Disk<'a>>,
+    pub(crate) aws_elastic_block_store: Option<Box<Disk<'a>>>,
     #[serde(borrow)]
-    pub(crate) iscsi: Option<Iscsi<'a>>,
+    pub(crate) iscsi: Option<Box<Iscsi<'a>>>,
     #[serde(borrow)]
-    pub(crate) rbd: Option<Rbd<'a>>,
+    pub(crate) rbd: Option<Box<Rbd<'a>>>,
 }
 
 #[derive(Deserialize)]

@@ -7,8 +7,13 @@ use super::{Condition, Int, Metadata, Template, Text};
 
 /// A workload whose selector is written as `S`: a label selector, or labels alone.
 #[derive(Deserialize)]
-#[serde(expecting = "an object", bound(deserialize = "'de: 'a, S: Deserialize<'de>"))]
+#[serde(
+    rename_all = "camelCase",
+    expecting = "an object",
+    bound(deserialize = "'de: 'a, S: Deserialize<'de>")
+)]
 pub(crate) struct Workload<'a, S> {
+    pub(crate) api_version: Option<Text<'a>>,
     pub(crate) metadata: Option<Metadata<'a>>,
     pub(crate) spec: Option<WorkloadSpec<'a, S>>,
     pub(crate) status: Option<WorkloadStatus<'a>>,
@@ -16,7 +21,7 @@ pub(crate) struct Workload<'a, S> {
 
 impl<S> Default for Workload<'_, S> {
     fn default() -> Self {
-        Self { metadata: None, spec: None, status: None }
+        Self { api_version: None, metadata: None, spec: None, status: None }
     }
 }
 
@@ -114,8 +119,10 @@ pub(crate) struct WorkloadStatus<'a> {
 
 /// `apps/v1 ControllerRevision`.
 #[derive(Default, Deserialize)]
-#[serde(expecting = "an object")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct Revision<'a> {
+    #[serde(borrow)]
+    pub(crate) api_version: Option<Text<'a>>,
     #[serde(borrow)]
     pub(crate) metadata: Option<Metadata<'a>>,
     #[serde(borrow)]

@@ -5,7 +5,7 @@ use std::mem::take;
 use hashbrown::HashMap;
 
 use super::super::Ingest;
-use super::super::pools::Draft;
+use super::super::drafts::Draft;
 use super::super::templates::Classes;
 use super::{one_per_name, one_per_object};
 use crate::intern::{Interner, Sym};
