@@ -77,7 +77,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "RFC3339", value_parser = moment)]
     pub(crate) now: Option<Timestamp>,
 
-    /// What must be known about where a pod would land [default: what the policy says, else improving]
+    /// What must be known about where a pod would land [default: what the policy says, else off]
     #[arg(long, value_name = "MODE", ignore_case = true)]
     pub(crate) placement: Option<PlacementMode>,
 

@@ -159,10 +159,16 @@ impl<'s> Placer<'s> {
         winners: &Winners,
         own: usize,
     ) -> Result<(), Refusal> {
+        let here = view.node_of(pod.id);
+        let here: Vec<i64> = self
+            .judges
+            .iter()
+            .map(|seated| here.map_or(0, |node| seated.judge.standing(view, pod.id, node)))
+            .collect();
         let mut bad: Vec<NodeId> = Vec::new();
         let mut why = None;
         for &node in &winners.nodes {
-            if let Err(reason) = self.harms(view, pod, node) {
+            if let Err(reason) = self.harms(view, pod, node, &here) {
                 return Err(self.not_on(node, &reason));
             }
             let goal = self.judges[own].judge.goal(view, pod.id, node);
@@ -179,18 +185,23 @@ impl<'s> Placer<'s> {
         }
     }
 
-    /// Whether the pod on that node would be worse in the eyes of any strategy.
-    fn harms(&self, view: &View<'s>, pod: &PodRef<'s>, node: NodeId) -> Result<(), String> {
+    /// Whether the pod on that node would be worse in the eyes of any strategy than it is now, when
+    /// its standings are `here`.
+    fn harms(
+        &self,
+        view: &View<'s>,
+        pod: &PodRef<'s>,
+        node: NodeId,
+        here: &[i64],
+    ) -> Result<(), String> {
         if self.model.snapshot().node(node).flawed {
             return Err("of which not everything could be read".to_owned());
         }
-        let Some(here) = view.node_of(pod.id) else { return Ok(()) };
-        let worse = |Seated { judge, .. }: &&Seated<'s>| {
-            let there = judge.standing(view, pod.id, node);
-            there > 0 && there > judge.standing(view, pod.id, here)
-        };
-        match self.judges.iter().find(worse) {
-            Some(Seated { strategy, .. }) => {
+        let mut judges = self.judges.iter().zip(here);
+        let worse =
+            judges.find(|(seated, here)| seated.judge.standing(view, pod.id, node) > **here);
+        match worse {
+            Some((Seated { strategy, .. }, _)) => {
                 Err(format!("where it would be worse off in the eyes of {strategy}"))
             }
             None => Ok(()),

@@ -31,9 +31,9 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// How moves are judged.
+    /// How moves are judged; nobody asks where pods land unless the policy says so.
     pub fn placement(&self) -> Placement {
-        self.placement.unwrap_or(Placement::Improving)
+        self.placement.unwrap_or(Placement::Off)
     }
 
     /// All strategies in the order they run, each with the index of its profile.

@@ -133,8 +133,8 @@ impl Windows {
         windows
     }
 
-    /// For each start the most that `values` reach within the window.
-    fn most(&self, values: &[i64]) -> Vec<i64> {
+    /// For each start the most that `values` reach within the window, and who reaches it last.
+    fn most(&self, values: &[i64]) -> Vec<(i64, usize)> {
         let count = self.nodes.len();
         let mut most = Vec::with_capacity(count);
         // Indexes whose values fall, the first of which is the most of the window.
@@ -150,7 +150,8 @@ impl Windows {
                 while falling.front().is_some_and(|&first| first < start) {
                     falling.pop_front();
                 }
-                most.push(falling.front().map_or(i64::MIN, |&first| values[first % count]));
+                let first = falling.front().map_or(start, |&first| first) % count;
+                most.push((values[first], first));
             }
         }
         most.truncate(count);
@@ -161,18 +162,19 @@ impl Windows {
     fn winners(&self) -> Vec<NodeId> {
         let count = self.nodes.len();
         let most = self.most(&self.totals);
+        let mut won = vec![0_u64; count];
+        for (&(_, who), &starts) in most.iter().zip(&self.starts) {
+            won[who] += u64::from(starts);
+        }
         // The windows that hold node i begin at the `size` starts up to i: of their tops the least
         // decides whether i can be among them. Negated, the least is a most once more.
-        let negated: Vec<i64> = most.iter().map(|top| -top).collect();
+        let negated: Vec<i64> = most.iter().map(|(top, _)| -top).collect();
         let least = self.most(&negated);
         let mut found: Vec<(Reverse<u64>, usize)> = Vec::new();
-        for at in 0..count {
+        for (at, &won) in won.iter().enumerate() {
             let first = (at + 1 + count - self.size) % count;
-            if -least[first] <= self.totals[at] + NEAR {
-                let starts = (0..self.size).map(|step| (first + step) % count);
-                let won = starts.filter(|&start| most[start] == self.totals[at]);
-                let weight = won.map(|start| u64::from(self.starts[start])).sum();
-                found.push((Reverse(weight), at));
+            if -least[first].0 <= self.totals[at] + NEAR {
+                found.push((Reverse(won), at));
             }
         }
         found.sort_unstable();
@@ -188,9 +190,9 @@ impl Windows {
             values.map(|(&node, &total)| if bad(node) { total } else { NEVER }).collect();
         let worst = self.most(&values);
         let (mut lost, mut all) = (0_u64, 0_u64);
-        for ((top, bad), &starts) in most.iter().zip(&worst).zip(&self.starts) {
+        for ((&(top, _), &(bad, _)), &starts) in most.iter().zip(&worst).zip(&self.starts) {
             all += u64::from(starts);
-            if bad + NEAR >= *top {
+            if bad + NEAR >= top {
                 lost += u64::from(starts);
             }
         }

@@ -36,7 +36,7 @@ use descheduler_scheduler::View;
 
 use crate::scope::Namespaces;
 use crate::utilization::{
-    Levels, Relief, Thresholds, Tracked, capped, exhausted, headroom, percent, read_thresholds,
+    Levels, Relief, Thresholds, Tracked, capped, exhausted, headroom, percent, percent_of, read_thresholds,
     require_same_resources, tracked, weight,
 };
 
@@ -179,12 +179,15 @@ impl Load {
         id: NodeId,
     ) -> impl Iterator<Item = f64> + 'v {
         let capacity = view.snapshot().node(id).measured_capacity();
-        let mut used = view.requested(id).clone();
-        if view.node_of(pod) != Some(id) {
-            used.add(&view.snapshot().pod(pod).requests);
-            used.set(ResourceId::PODS, used.get(ResourceId::PODS) + 1);
-        }
-        self.high.iter().map(move |&(r, _)| percent(&used, capacity, r).unwrap_or(0.0))
+        let used = view.requested(id);
+        let added = (view.node_of(pod) != Some(id)).then(|| &view.snapshot().pod(pod).requests);
+        self.high.iter().map(move |&(resource, _)| {
+            let added = added.map_or(0, |added| match resource {
+                ResourceId::PODS => 1,
+                _ => added.get(resource),
+            });
+            percent_of(used.get(resource) + added, capacity, resource).unwrap_or(0.0)
+        })
     }
 
     fn highest(&self, view: &View<'_>, pod: PodId, node: NodeId) -> f64 {
@@ -228,6 +231,15 @@ impl LowNodeUtilization {
         high: &Levels,
     ) {
         let snapshot = turn.snapshot();
+        // The hottest node first, by the resource that it is fullest of.
+        let heat = |node: NodeId| {
+            let (used, capacity) =
+                (turn.view().requested(node), snapshot.node(node).measured_capacity());
+            let uses = high.iter().filter_map(|&(resource, _)| percent(used, capacity, resource));
+            uses.fold(0.0, f64::max)
+        };
+        let mut over: Vec<(f64, NodeId)> = over.iter().map(|&node| (heat(node), node)).collect();
+        over.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let named: Vec<Tracked> = high
             .iter()
             .map(|&(id, _)| Tracked { name: snapshot.resource_name(id).to_owned(), id })
@@ -235,7 +247,7 @@ impl LowNodeUtilization {
         let excess = |view: &View<'_>, node: NodeId| excess(view, node, high, &named);
         let namespaces = self.namespaces.bind(snapshot);
         let mut relief = Relief::anywhere(namespaces, self.per_node, &excess);
-        for &node in over {
+        for (_, node) in over {
             relief.relieve(turn, node);
         }
     }

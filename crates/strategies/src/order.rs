@@ -3,6 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 
 use descheduler_cluster::{PodId, Snapshot};
+use hashbrown::HashMap;
 
 /// Least important first: no priority, then by priority, then BestEffort before Burstable before
 /// Guaranteed, then pods that would rather not be evicted last (docs/spec/strategies.md section
@@ -14,6 +15,26 @@ pub(crate) fn least_important_first(snapshot: &Snapshot, a: PodId, b: PodId) -> 
         (pod.spec.priority, pod.qos, pod.prefer_no_eviction, Reverse(pod.created))
     };
     key(a).cmp(&key(b)).then_with(|| by_name(snapshot, a, b))
+}
+
+/// Lets the owners of equally important pods take turns, the least important pods first; otherwise
+/// the order stays. So a limit does not hit the owner whose name comes first.
+pub(crate) fn owners_take_turns<T>(
+    snapshot: &Snapshot,
+    items: &mut [T],
+    pod_of: impl Fn(&T) -> PodId,
+) {
+    let mut served: HashMap<_, usize> = HashMap::new();
+    let mut turn = |id: PodId| {
+        let pod = snapshot.pod(id);
+        let rank = (pod.spec.priority, pod.qos, pod.prefer_no_eviction);
+        // A pod without an owner takes turns by itself.
+        let owner = pod.owners.first().map_or(Err(id), |owner| Ok(owner.uid));
+        let served = served.entry((rank, owner)).or_default();
+        *served += 1;
+        (rank, *served)
+    };
+    items.sort_by_cached_key(|item| turn(pod_of(item)));
 }
 
 /// Oldest first, then by name (docs/spec/strategies.md section 3.14). A pod without a time of

@@ -25,7 +25,7 @@
 
 use std::borrow::Cow;
 
-use descheduler_cluster::{NodeId, PodId, PodSpec, Snapshot, Sym};
+use descheduler_cluster::{NodeId, Pod, PodId, PodSpec, Snapshot, Sym};
 use descheduler_engine::{Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
 use descheduler_scheduler::View;
 use hashbrown::HashMap;
@@ -223,13 +223,19 @@ impl<'s> Census<'s> {
 
     /// How many other pods like this one are on a node.
     fn others(&self, view: &View<'s>, id: PodId, node: NodeId) -> usize {
-        let pod = self.snapshot.pod(id);
-        let mine = Alike::of(self.snapshot, id);
+        let snapshot = self.snapshot;
+        let pod = snapshot.pod(id);
+        // Most pods are told apart by their namespace and the names of their owners.
+        let may_be = |other: &Pod| {
+            other.namespace == pod.namespace
+                && other.owners.len() == pod.owners.len()
+                && other.owners.first().map(|owner| owner.name)
+                    == pod.owners.first().map(|owner| owner.name)
+        };
         let is_alike = |&other: &PodId| {
             other != id
-                && self.snapshot.pod(other).namespace == pod.namespace
-                && self.counts(other)
-                && Alike::of(self.snapshot, other) == mine
+                && (pod.owners.len() > 1 || may_be(snapshot.pod(other)))
+                && Alike::of(snapshot, other) == Alike::of(snapshot, id)
         };
         view.active_pods_on(node).filter(is_alike).count()
     }

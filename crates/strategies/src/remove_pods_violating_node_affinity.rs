@@ -198,12 +198,15 @@ fn move_if_it_fits<'s>(turn: &mut Turn<'_, 's>, fit: &UpstreamFit<'s>, pod: PodI
     let _ = turn.propose(Proposal { pod, reason });
 }
 
+/// A weight and the node that has it.
+type Top = (i32, Option<NodeId>);
+
 /// The best weight that preferred affinity gives to any node and the first node that has it, for
 /// each list of preferences; at least 0 (docs/spec/strategies.md section 3.6).
 struct Best<'s> {
     snapshot: &'s Snapshot,
     nodes: Vec<NodeId>,
-    known: RefCell<HashMap<&'s [PreferredTerm], (i32, Option<NodeId>)>>,
+    known: RefCell<HashMap<&'s [PreferredTerm], Top>>,
 }
 
 impl<'s> Best<'s> {
@@ -211,7 +214,7 @@ impl<'s> Best<'s> {
         Self { snapshot, nodes: nodes.to_vec(), known: RefCell::default() }
     }
 
-    fn of(&self, spec: &'s PodSpec) -> (i32, Option<NodeId>) {
+    fn of(&self, spec: &'s PodSpec) -> Top {
         let Self { snapshot, nodes, known } = self;
         *known.borrow_mut().entry(&*spec.preferred_nodes).or_insert_with(|| {
             nodes.iter().fold((0, None), |(best, which), &node| {

@@ -27,6 +27,7 @@ use descheduler_cluster::{Effect, NodeId, PodId, Snapshot, Taint};
 use descheduler_engine::{Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
 use descheduler_scheduler::View;
 
+use crate::order::owners_take_turns;
 use crate::scope::{BoundScope, Scope};
 
 pub(crate) static DEF: StrategyDef = StrategyDef {
@@ -68,26 +69,14 @@ fn build(args: &mut Args<'_>) -> Option<Box<dyn Strategy>> {
 impl Strategy for RemovePodsViolatingNodeTaints {
     fn run(&self, turn: &mut Turn<'_, '_>) {
         let snapshot = turn.snapshot();
-        let scope = self.scope.bind(snapshot);
-        for &node in turn.nodes() {
-            let taints = snapshot.node(node).taints.iter();
-            let taints: Vec<&Taint> = taints.filter(|taint| self.counts(snapshot, taint)).collect();
-            if taints.is_empty() {
-                continue;
-            }
-            let pods: Vec<_> =
-                turn.view().active_pods_on(node).filter(|&pod| scope.admits(pod)).collect();
-            for pod in pods {
-                let tolerations = &snapshot.pod(pod).spec.tolerations;
-                let strings = snapshot.strings();
-                let mut violated = taints.iter().filter(|t| !tolerated(tolerations, t, strings));
-                if let Some(taint) = violated.next() {
-                    let detail =
-                        format!("does not tolerate {}", taint.display(strings));
-                    let reason = Reason::new(TAINT_NOT_TOLERATED, detail);
-                    let _ = turn.propose(Proposal { pod, reason });
-                }
-            }
+        let mut found = self.violators(turn);
+        if turn.knows_places() {
+            owners_take_turns(snapshot, &mut found, |(pod, _)| *pod);
+        }
+        for (pod, taint) in found {
+            let detail = format!("does not tolerate {}", taint.display(snapshot.strings()));
+            let reason = Reason::new(TAINT_NOT_TOLERATED, detail);
+            let _ = turn.propose(Proposal { pod, reason });
         }
     }
 
@@ -125,6 +114,28 @@ impl<'s> Judge<'s> for Untolerated<'s> {
 }
 
 impl RemovePodsViolatingNodeTaints {
+    /// The pods that do not tolerate a taint of their node, each with the first such taint.
+    fn violators<'s>(&self, turn: &Turn<'_, 's>) -> Vec<(PodId, &'s Taint)> {
+        let snapshot = turn.snapshot();
+        let strings = snapshot.strings();
+        let scope = self.scope.bind(snapshot);
+        let mut found = Vec::new();
+        for &node in turn.nodes() {
+            let taints = snapshot.node(node).taints.iter();
+            let taints: Vec<&Taint> = taints.filter(|taint| self.counts(snapshot, taint)).collect();
+            if taints.is_empty() {
+                continue;
+            }
+            let violated = |pod: PodId| {
+                let tolerations = &snapshot.pod(pod).spec.tolerations;
+                taints.iter().find(|taint| !tolerated(tolerations, taint, strings)).copied()
+            };
+            let pods = turn.view().active_pods_on(node).filter(|&pod| scope.admits(pod));
+            found.extend(pods.filter_map(|pod| Some((pod, violated(pod)?))));
+        }
+        found
+    }
+
     /// docs/spec/strategies.md section 11.2.
     fn counts(&self, snapshot: &Snapshot, taint: &Taint) -> bool {
         let effect = match taint.effect {

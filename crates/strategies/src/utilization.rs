@@ -7,7 +7,7 @@ use descheduler_cluster::{NodeId, PodId, ResourceId, Resources, Snapshot, Taint}
 use descheduler_engine::{Args, Percent, Proposal, Reason, Turn, Verdict};
 use descheduler_scheduler::View;
 
-use crate::order::least_important_first;
+use crate::order::{least_important_first, owners_take_turns};
 use crate::scope::BoundNamespaces;
 
 /// Percentages of capacity by resource name.
@@ -68,9 +68,14 @@ pub(crate) fn tracked(snapshot: &Snapshot, thresholds: &Thresholds) -> Vec<Track
 /// What is used of a node's capacity, in percent; `None` if the node does not have the resource
 /// (docs/spec/strategies.md section 6.3).
 pub(crate) fn percent(used: &Resources, capacity: &Resources, resource: ResourceId) -> Option<f64> {
+    percent_of(used.get(resource), capacity, resource)
+}
+
+/// The same for an amount.
+pub(crate) fn percent_of(used: i64, capacity: &Resources, resource: ResourceId) -> Option<f64> {
     match capacity.find(resource)? {
         0 => Some(0.0),
-        capacity => Some(used.get(resource) as f64 / capacity as f64 * 100.0),
+        capacity => Some(used as f64 / capacity as f64 * 100.0),
     }
 }
 
@@ -149,6 +154,9 @@ impl<'p> Relief<'p> {
         let snapshot = turn.snapshot();
         let mut pods: Vec<PodId> = turn.view().active_pods_on(source).collect();
         pods.sort_by(|&a, &b| least_important_first(snapshot, a, b));
+        if turn.knows_places() {
+            owners_take_turns(snapshot, &mut pods, |&pod| pod);
+        }
         let mut moved = 0;
         for id in pods {
             let Some(reason) = self.goes_on(turn.view(), source) else { return };

@@ -33,6 +33,12 @@ pub(crate) fn run(arguments: &PlanArgs, printer: &mut Printer) -> Result<ExitCod
     if let Some(mode) = arguments.placement {
         policy.placement = Some(mode.into());
     }
+    if policy.placement.is_none() {
+        printer.note(
+            "no `placement` is set, so this is planned with `off`: where pods would land is not \
+             asked",
+        );
+    }
 
     let mut watch = Stopwatch::start();
     let world = World::read(&arguments.cluster, arguments.now)?;

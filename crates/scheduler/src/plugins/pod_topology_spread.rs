@@ -227,10 +227,12 @@ impl<'s> NodeFilter<'s> for Hard<'_> {
     }
 }
 
-/// Soft constraints, each with its weight and how many matching pods each domain holds; `None` for
-/// hosts, which count for themselves.
+/// How many matching pods each domain holds; `None` for hosts, which count for themselves.
+type SoftDomains = Option<HashMap<Sym, i64>>;
+
+/// Soft constraints, each with its weight and its domains.
 struct Soft<'c> {
-    constraints: Vec<(Constraint<'c>, f64, Option<HashMap<Sym, i64>>)>,
+    constraints: Vec<(Constraint<'c>, f64, SoftDomains)>,
     /// Feasible nodes that lack one of the keys, sorted.
     ignored: Vec<NodeId>,
 }
@@ -249,7 +251,7 @@ pub(super) fn scores<'c, 's>(cycle: &'c Cycle<'c, 's>, feasible: &'c [NodeId]) -
         feasible.iter().copied().partition(lacks);
     ignored.sort_unstable();
     let hostname = snapshot.sym(HOSTNAME);
-    let mut domains: Vec<Option<HashMap<Sym, i64>>> = Vec::new();
+    let mut domains: Vec<SoftDomains> = Vec::new();
     let mut weights = Vec::new();
     for constraint in &constraints {
         if constraint.key == hostname {
