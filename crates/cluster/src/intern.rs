@@ -18,6 +18,12 @@ impl Sym {
     pub const EMPTY: Sym = Sym(0);
     /// A string that no object of the snapshot holds; equal to no interned symbol.
     pub const UNKNOWN: Sym = Sym(u32::MAX);
+
+    /// The symbol of a number that was shown.
+    #[cfg(test)]
+    pub(crate) fn numbered(id: u32) -> Self {
+        Self(id)
+    }
 }
 
 /// The table of strings behind the symbols.

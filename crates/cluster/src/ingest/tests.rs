@@ -5,9 +5,12 @@ use crate::pod::{Phase, Pod};
 use crate::snapshot::{NodeId, PodId};
 
 mod cases;
+mod groups;
 mod order;
 mod resources;
 mod specs;
+mod storage;
+mod workloads;
 
 fn read(objects: &[&str]) -> (Snapshot, Vec<Anomaly>) {
     let mut ingest = Ingest::new();
