@@ -101,7 +101,7 @@ impl<'s> UpstreamFit<'s> {
         }
         let why: Rc<str> = self.why_nowhere(&known.reachable, &candidate).into();
         known.barren = Some(Barren {
-            unknown: pod.node.into_iter().collect(),
+            unknown: pod.node.filter(|&node| known.reachable.contains(node)).into_iter().collect(),
             seen: view.removed().len(),
             undone: view.undone(),
             why: Rc::clone(&why),
