@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use descheduler_cluster::{LabelSelector, Snapshot};
 use descheduler_engine::{
-    Args, ArgsSource, Diagnostics, Entry, History, Limits, Map, Node, Pass, Plan, Policy, Profile,
-    Scalar, Span, Step, StrategyDef, Unobserved, Value, audit, plan,
+    Args, ArgsSource, Diagnostics, Entry, History, Limits, Map, Node, Pass, Placement, Plan,
+    Policy, Profile, Scalar, Span, Step, StrategyDef, Unobserved, Value, audit, plan,
 };
+use descheduler_scheduler::Scheduler;
 use descheduler_strategies::{ALL, REGISTRY};
 use descheduler_testkit::Cluster;
 use proptest::collection::vec;
@@ -192,6 +193,7 @@ fn words(lists: Vec<(u32, Vec<&'static str>)>) -> impl Strategy<Value = String> 
 #[derive(Clone, Debug)]
 struct Wish {
     limits: Limits,
+    placement: Placement,
     pool: bool,
     /// Of each profile the arguments of the protections, and the strategies with theirs.
     profiles: Vec<(serde_json::Value, Vec<(&'static str, serde_json::Value)>)>,
@@ -210,11 +212,9 @@ fn wishes() -> impl Strategy<Value = Wish> {
         with_args.collect::<Vec<_>>()
     });
     let profiles = vec((select(args_of_protections()), strategies), 1..3);
-    (limits, prop::bool::weighted(0.1), profiles).prop_map(|(limits, pool, profiles)| Wish {
-        limits,
-        pool,
-        profiles,
-    })
+    let placement = select(vec![Placement::Off, Placement::Feasible, Placement::Improving]);
+    (limits, placement, prop::bool::weighted(0.1), profiles)
+        .prop_map(|(limits, placement, pool, profiles)| Wish { limits, placement, pool, profiles })
 }
 
 fn policy(wish: &Wish) -> Policy {
@@ -231,7 +231,9 @@ fn policy(wish: &Wish) -> Policy {
         limits: wish.limits,
         grace_period_seconds: None,
         eviction_failure_event_notification: false,
-        placement: None,
+        placement: Some(wish.placement),
+        confidence: Placement::CONFIDENCE,
+        scheduler: Scheduler::default(),
         profiles: profiles.collect(),
     }
 }
