@@ -75,21 +75,17 @@ impl Object for PodObject {
                 .is_some_and(|source| source != "api"),
             flawed: !flaws.is_empty(),
         };
-        saw_moments(ingest, &pod);
+        ingest.saw(pod.created);
+        ingest.saw(pod.started);
+        for condition in &pod.conditions {
+            ingest.newest = ingest.newest.max(condition.changed);
+        }
         if !flaws.is_empty() {
             let name = format!("Pod {}/{}", namespace_of(&metadata), pod.name);
             ingest.complain_all(origin, &name, &flaws);
         }
         let state = State::new(&metadata, json, origin);
         ingest.pods.push(PodDraft { state, pod });
-    }
-}
-
-fn saw_moments(ingest: &mut Ingest, pod: &Pod) {
-    ingest.saw(pod.created);
-    ingest.saw(pod.started);
-    for condition in &pod.conditions {
-        ingest.saw(condition.changed);
     }
 }
 
