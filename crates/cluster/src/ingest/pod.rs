@@ -47,10 +47,9 @@ impl Object for PodObject {
             group: pools.group(namespace, labels),
             owners: pools.share_owners(metadata.owner_references.as_ref()),
             node: None,
-            node_name: Some(pools.sym_of(&spec.node_name)).filter(|&name| name != Sym::EMPTY),
+            node_name: pools.name_of(&spec.node_name),
             spec: pools.share_spec(shared),
-            nominated: Some(pools.sym_of(&status.nominated_node_name))
-                .filter(|&name| name != Sym::EMPTY),
+            nominated: pools.name_of(&status.nominated_node_name),
             claims: claims(&spec),
             ephemeral_claims: ephemeral_claims(text(&metadata.name), &spec),
             created: metadata.creation_timestamp,
@@ -65,9 +64,7 @@ impl Object for PodObject {
             scored,
             scored_held,
             resize: resize.map(Box::new),
-            evict: annotations
-                .and_then(|annotations| annotations.evict.as_deref())
-                .map(|value| value != "false"),
+            evict: annotations.and_then(|a| a.evict.as_deref()).map(|value| value != "false"),
             prefer_no_eviction: annotations.is_some_and(|a| a.prefer_no_eviction.is_some()),
             mirror: annotations.is_some_and(|a| a.mirror.is_some()),
             static_pod: annotations

@@ -57,6 +57,11 @@ impl Pools {
         text.as_deref().map_or(Sym::EMPTY, |text| self.strings.intern(text))
     }
 
+    /// The symbol of a name; `None` for one that is absent or empty.
+    pub(super) fn name_of(&mut self, name: &Option<Text<'_>>) -> Option<Sym> {
+        name.as_deref().filter(|name| !name.is_empty()).map(|name| self.strings.intern(name))
+    }
+
     pub(super) fn syms(&mut self, texts: Option<&Vec<Text<'_>>>) -> Box<[Sym]> {
         texts.into_iter().flatten().map(|text| self.strings.intern(text)).collect()
     }

@@ -51,10 +51,7 @@ impl Object for ClaimObject {
             deleting: metadata.deletion_timestamp.is_some(),
             requested,
             access_modes: access_modes(spec.access_modes.as_ref()),
-            selected_node: annotations
-                .and_then(|annotations| annotations.selected_node.as_ref())
-                .map(|node| pools.sym(node))
-                .filter(|&node| node != Sym::EMPTY),
+            selected_node: annotations.and_then(|a| pools.name_of(&a.selected_node)),
             block: text(&spec.volume_mode) == "Block",
             selector: selector.unwrap_or_default(),
             attributes_class: pools.sym_of(&spec.volume_attributes_class_name),
