@@ -1,13 +1,15 @@
 //! The world as values: what a descheduler can know about a cluster at one moment.
 //!
 //! ```text
-//!  objects, any order --> Ingest --> Snapshot { nodes, pods, budgets, claims, namespaces, .. }
+//!  objects, any order --> Ingest --> Snapshot { nodes, pods, budgets, claims, workloads, .. }
 //!                           |            |
 //!                           +-> Anomaly  +-- Node  <-- NodeId    name, labels, taints, allocatable
 //!                                        +-- Pod   <-- PodId     who, where, state
 //!                                        |    +-- PodSpec        what pods of one template share
 //!                                        |    +-- Group          pods of one namespace and label set
 //!                                        +-- Budget <-- BudgetId what disruptions are left
+//!                                        +-- Claim, PersistentVolume, StorageClass, ..
+//!                                        +-- Workload, Service   what makes and what finds pods
 //! ```
 //!
 //! Strings that repeat are interned ([`Sym`]); ids are indexes into one snapshot. Nothing here
