@@ -10,6 +10,10 @@ use crate::node::Node;
 pub struct NodeSelector {
     /// The terms in the order written, empty ones left out: they match nothing.
     pub terms: Box<[NodeSelectorTerm]>,
+    /// The only nodes that can match, sorted, if every term names nodes that it allows: the union
+    /// over the terms of what each one's conditions have in common. Terms that match nothing or
+    /// cannot be evaluated take part (docs/spec/scheduler.md section 3.4).
+    pub names: Option<Box<[Box<str>]>>,
 }
 
 /// One term: all of it must match.

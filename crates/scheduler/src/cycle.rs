@@ -41,7 +41,7 @@ enum Looked<'c, 's> {
         filters: Filters<'c, 's>,
         /// The plugins that had nothing to do.
         skipped: Vec<Plugin>,
-        /// The nodes that plugins allow; all when `None`.
+        /// The nodes that plugins allow, sorted; all when `None`.
         only: Option<Vec<NodeId>>,
     },
 }
@@ -81,18 +81,19 @@ pub(crate) fn run<'s>(
 /// PreFilter, leaving out the plugins in `off`.
 fn look<'c, 's>(cycle: &'c Cycle<'c, 's>, off: &[Plugin]) -> Looked<'c, 's> {
     let (mut filters, mut skipped): (Filters<'c, 's>, Vec<Plugin>) = Default::default();
-    let mut only: Option<Vec<NodeId>> = None;
+    let mut only: Option<Vec<&str>> = None;
     let mut rejected = None;
     for &plugin in cycle.profile.pre_filter.iter().filter(|plugin| !off.contains(plugin)) {
         match plugins::prepare(plugin, cycle) {
             Prepared::Skip => skipped.push(plugin),
             Prepared::Filter(filter) => filters.push((plugin, filter)),
-            Prepared::Within(nodes, filter) => {
-                only = Some(match only {
-                    None => nodes,
-                    Some(only) => only.into_iter().filter(|node| nodes.contains(node)).collect(),
-                });
-                filters.extend(filter.map(|filter| (plugin, filter)));
+            Prepared::Within(mut names, filter) => {
+                if let Some(only) = &only {
+                    names.retain(|name| only.contains(name));
+                }
+                only = Some(names);
+                filters.push((plugin, filter));
+                // Names of nodes that do not exist count here, too.
                 if only.as_ref().is_some_and(Vec::is_empty) {
                     return Looked::Ends(Placement::rejected(nothing_in_common()));
                 }
@@ -112,7 +113,19 @@ fn look<'c, 's>(cycle: &'c Cycle<'c, 's>, off: &[Plugin]) -> Looked<'c, 's> {
     let order = |plugin: Plugin| cycle.profile.filter.iter().position(|&other| other == plugin);
     filters.retain(|(plugin, _)| order(*plugin).is_some());
     filters.sort_by_key(|(plugin, _)| order(*plugin));
+    let only = only.map(|names| nodes_named(cycle.snapshot(), &names));
     Looked::GoesOn { filters, skipped, only }
+}
+
+fn nodes_named(snapshot: &Snapshot, names: &[&str]) -> Vec<NodeId> {
+    let nodes = snapshot.nodes();
+    let find = |name: &&str| {
+        let at = nodes.binary_search_by(|&node| (*snapshot.node(node).name).cmp(name)).ok()?;
+        Some(nodes[at])
+    };
+    let mut found: Vec<NodeId> = names.iter().filter_map(find).collect();
+    found.sort_unstable();
+    found
 }
 
 fn nothing_in_common() -> Fault {
@@ -127,7 +140,7 @@ fn filter<'s>(
     placement: &mut Placement,
 ) -> Result<(), CycleError> {
     for &node in cycle.snapshot().nodes() {
-        if only.is_some_and(|only| !only.contains(&node)) {
+        if only.is_some_and(|only| only.binary_search(&node).is_err()) {
             placement.infeasible.push((node, nothing_in_common()));
             continue;
         }
@@ -204,7 +217,7 @@ impl Nominated {
             }
             let mark = occupancy.mark();
             for &(_, id) in of_node {
-                occupancy.place(PodRef::of(model.snapshot(), id), node);
+                occupancy.nominate(PodRef::of(model.snapshot(), id), node);
             }
             let cycle = Cycle { model, profile, occupancy, pod };
             let found = match look(&cycle, skipped) {

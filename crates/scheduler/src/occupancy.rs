@@ -52,6 +52,8 @@ enum State {
 struct Placed<'s> {
     pod: PodRef<'s>,
     node: NodeId,
+    /// Not there yet: the node is only kept free for it.
+    nominated: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -122,8 +124,23 @@ impl<'s> Occupancy<'s> {
 
     /// Puts a pod on a node.
     pub fn place(&mut self, pod: PodRef<'s>, node: NodeId) {
+        self.add(Placed { pod, node, nominated: false });
+    }
+
+    /// Puts a pod on a node that is kept free for it.
+    pub(crate) fn nominate(&mut self, pod: PodRef<'s>, node: NodeId) {
+        self.add(Placed { pod, node, nominated: true });
+    }
+
+    /// The pods that nodes are kept free for, with these nodes.
+    pub(crate) fn nominated(&self) -> impl Iterator<Item = (&PodRef<'s>, NodeId)> {
+        self.placed.iter().filter(|placed| placed.nominated).map(|one| (&one.pod, one.node))
+    }
+
+    fn add(&mut self, placed: Placed<'s>) {
+        let Placed { pod, node, nominated: _ } = placed;
         let at = self.placed.len();
-        self.placed.push(Placed { pod, node });
+        self.placed.push(placed);
         self.nodes[node.index()].placed.push(at);
         match pod.group {
             Some(group) => self.placed_in_group.entry(group).or_default().push(at),
@@ -157,7 +174,7 @@ impl<'s> Occupancy<'s> {
     fn undo_placed(&mut self) {
         let at = self.placed.len() - 1;
         self.book_placed(at, -1);
-        let Placed { pod, node } = self.placed[at];
+        let Placed { pod, node, nominated: _ } = self.placed[at];
         // The last one placed is the last in every list.
         self.nodes[node.index()].placed.pop();
         match pod.group {
@@ -242,7 +259,7 @@ impl<'s> Occupancy<'s> {
     }
 
     fn book_placed(&mut self, at: usize, by: i64) {
-        let Placed { pod, node } = self.placed[at];
+        let Placed { pod, node, nominated: _ } = self.placed[at];
         self.nodes[node.index()].book(pod.requests, pod.scored_held, by);
         self.terms.count(self.snapshot, (pod.spec, pod.namespace), node, by);
     }

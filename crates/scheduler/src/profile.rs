@@ -259,4 +259,24 @@ pub struct DefaultConstraint {
     pub max_skew: i32,
     /// Whether it must hold (`DoNotSchedule`).
     pub hard: bool,
+    /// `minDomains`.
+    pub min_domains: Option<i32>,
+    /// `nodeAffinityPolicy`: nodes that the pod does not select are left out (the default).
+    pub honor_affinity: bool,
+    /// `nodeTaintsPolicy`: nodes with taints that the pod does not tolerate are left out.
+    pub honor_taints: bool,
+}
+
+impl DefaultConstraint {
+    /// A soft constraint as the scheduler has it by itself.
+    pub(crate) fn soft(topology_key: &str, max_skew: i32) -> Self {
+        Self {
+            topology_key: topology_key.to_owned(),
+            max_skew,
+            hard: false,
+            min_domains: None,
+            honor_affinity: true,
+            honor_taints: false,
+        }
+    }
 }

@@ -49,8 +49,30 @@ fn requirement(
 /// Terms of a required node affinity; one that cannot be evaluated is kept as such, since a
 /// caller may still find another that matches (section 3.6).
 pub(super) fn node_selector(pools: &mut Pools, selector: &wire::NodeSelector<'_>) -> NodeSelector {
-    let terms = selector.node_selector_terms.iter().flatten();
-    NodeSelector { terms: terms.filter_map(|term| node_term(pools, term)).collect() }
+    let terms = selector.node_selector_terms.as_deref().unwrap_or_default();
+    NodeSelector {
+        names: named(terms),
+        terms: terms.iter().filter_map(|term| node_term(pools, term)).collect(),
+    }
+}
+
+fn named(terms: &[wire::NodeSelectorTerm<'_>]) -> Option<Box<[Box<str>]>> {
+    let mut all: Vec<Box<str>> = Vec::new();
+    for term in terms {
+        let is_list = |field: &&wire::Expression<'_>| {
+            text(&field.key) == "metadata.name" && text(&field.operator) == "In"
+        };
+        let fields = term.match_fields.as_deref().unwrap_or_default();
+        let mut lists =
+            fields.iter().filter(is_list).map(|field| field.values.as_deref().unwrap_or_default());
+        let first = lists.next()?;
+        let rest: Vec<_> = lists.collect();
+        let common = first.iter().filter(|name| rest.iter().all(|list| list.contains(name)));
+        all.extend(common.map(|name| Box::from(&**name)));
+    }
+    all.sort_unstable();
+    all.dedup();
+    (!terms.is_empty()).then(|| all.into())
 }
 
 /// The preferred terms of a node affinity.

@@ -33,8 +33,8 @@ pub(crate) enum Prepared<'c, 's> {
     Skip,
     /// Nodes are to be filtered.
     Filter(Box<dyn NodeFilter<'s> + 'c>),
-    /// Only these nodes come into question, and may have to be filtered besides.
-    Within(Vec<NodeId>, Option<Box<dyn NodeFilter<'s> + 'c>>),
+    /// Only nodes with these names, sorted, come into question, and are filtered besides.
+    Within(Vec<&'s str>, Box<dyn NodeFilter<'s> + 'c>),
     /// No node will do.
     Reject(Code, Why),
 }

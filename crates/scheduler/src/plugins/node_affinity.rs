@@ -1,14 +1,12 @@
 //! NodeAffinity (docs/spec/scheduler.md sections 3.4 and 7.3).
 
 use descheduler_cluster::affinity::NodeMatch;
-use descheduler_cluster::{
-    Labels, Node, NodeId, NodeSelector, NodeSelectorTerm, Selector, Snapshot,
-};
+use descheduler_cluster::{Labels, Node, NodeId, NodeSelectorTerm, Selector, Snapshot};
 
 use super::{NodeFilter, NodeScore, Prepared, Rejection, Scores, never, normalize_by_max};
 use crate::cycle::Cycle;
 use crate::outcome::{Code, Why};
-use crate::profile::NodeTerm;
+use crate::profile::{NodeTerm, Plugin};
 
 /// A [`NodeTerm`] of the profile, compiled for a snapshot.
 struct Term<'c> {
@@ -42,31 +40,13 @@ pub(super) fn prepare<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
     let compile = |term| Term::compile(cycle.snapshot(), term);
     let added = added.map(|terms| terms.0.iter().filter_map(compile).collect());
     let filter = Required { added };
-    let Some(names) = spec.required_nodes.as_ref().and_then(named) else {
+    let Some(names) = spec.required_nodes.as_ref().and_then(|terms| terms.names.as_deref()) else {
         return Prepared::filter(filter);
     };
     if names.is_empty() {
         return Prepared::Reject(Code::UnschedulableAndUnresolvable, Why::NoNodeNamed);
     }
-    let snapshot = cycle.snapshot();
-    let wanted = |&&id: &&NodeId| names.contains(&&*snapshot.node(id).name);
-    let nodes = snapshot.nodes().iter().filter(wanted).copied().collect();
-    Prepared::Within(nodes, Some(Box::new(filter)))
-}
-
-/// The names that the terms allow, if every term allows only certain ones: the union over the
-/// terms of what each one's conditions have in common.
-fn named(required: &NodeSelector) -> Option<Vec<&str>> {
-    let mut all = Vec::new();
-    for term in &required.terms {
-        let NodeSelectorTerm::Valid { fields, .. } = term else { return None };
-        let mut wanted = fields.iter().filter(|field| field.equal).map(|field| &*field.name);
-        let first = wanted.next()?;
-        if wanted.all(|name| name == first) {
-            all.push(first);
-        }
-    }
-    (!required.terms.is_empty()).then_some(all)
+    Prepared::Within(names.iter().map(AsRef::as_ref).collect(), Box::new(filter))
 }
 
 impl<'s> NodeFilter<'s> for Required<'_> {
@@ -92,7 +72,9 @@ struct Preferred<'c> {
 pub(super) fn scores<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Scores<'c, 's> {
     let added = &cycle.profile.added_affinity.preferred;
     let own = &cycle.pod.spec.preferred_nodes;
-    if added.is_empty() && own.is_empty() {
+    // Without its half that prepares, nobody says that there is nothing to do.
+    let prepares = cycle.profile.pre_score.contains(&Plugin::NodeAffinity);
+    if prepares && added.is_empty() && own.is_empty() {
         return Scores::Skip;
     }
     // Terms with weight 0 are not even looked at.

@@ -14,10 +14,7 @@ pub(super) fn prepare<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
     if !cycle.model.rules.node_name_first {
         return Prepared::filter(filter);
     }
-    let snapshot = cycle.snapshot();
-    let named = |&&id: &&NodeId| *snapshot.node(id).name == *snapshot.text(name);
-    let nodes = snapshot.nodes().iter().filter(named).copied().collect();
-    Prepared::Within(nodes, Some(Box::new(filter)))
+    Prepared::Within(vec![cycle.snapshot().text(name)], Box::new(filter))
 }
 
 impl<'s> NodeFilter<'s> for Named {

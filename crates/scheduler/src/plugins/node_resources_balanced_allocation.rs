@@ -5,13 +5,16 @@ use descheduler_cluster::{NodeId, ResourceId};
 use super::node_resources_fit::plain_parts;
 use super::{NodeScore, Scores};
 use crate::cycle::Cycle;
+use crate::profile::Plugin;
 
 /// What the pod asks of each resource that is balanced.
 struct Balance(Vec<(ResourceId, i64)>);
 
 pub(super) fn scores<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Scores<'c, 's> {
     let parts = plain_parts(cycle.snapshot(), &cycle.profile.balanced, cycle.pod.requests);
-    match parts.iter().all(|(_, added)| *added == 0) {
+    // Without its half that prepares, nobody says that there is nothing to do.
+    let prepares = cycle.profile.pre_score.contains(&Plugin::NodeResourcesBalancedAllocation);
+    match prepares && parts.iter().all(|(_, added)| *added == 0) {
         true => Scores::Skip,
         false => Scores::by(Balance(parts)),
     }

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use super::{NodeFilter, NodeScore, Prepared, Rejection, Scores, never, not_now, untolerated};
 use crate::cycle::Cycle;
 use crate::outcome::Why;
-use crate::profile::SpreadDefaults;
+use crate::profile::{DefaultConstraint, SpreadDefaults};
 
 /// The label that the kubelet gives every node a value of its own for.
 const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -66,7 +66,7 @@ fn constraints<'c>(cycle: &'c Cycle<'c, '_>, hard: bool) -> Vec<Constraint<'c>> 
         Constraint {
             key: constraint.topology_key,
             max_skew: i64::from(constraint.max_skew),
-            min_domains: constraint.min_domains.map_or(1, |min| usize::try_from(min).unwrap_or(0)),
+            min_domains: min_domains(constraint.min_domains),
             counts: counts(cycle, &matcher),
             matcher,
             honor_affinity: constraint.honor_affinity,
@@ -78,16 +78,15 @@ fn constraints<'c>(cycle: &'c Cycle<'c, '_>, hard: bool) -> Vec<Constraint<'c>> 
 
 /// What holds for a pod without constraints of its own.
 fn defaults<'c>(cycle: &'c Cycle<'c, '_>, hard: bool) -> Vec<Constraint<'c>> {
-    let wanted: Vec<(&str, i64)> = match &cycle.profile.spread {
-        SpreadDefaults::System if hard => Vec::new(),
-        SpreadDefaults::System => vec![(HOSTNAME, 3), (ZONE, 5)],
-        SpreadDefaults::List(list) => list
-            .iter()
-            .filter(|constraint| constraint.hard == hard)
-            .map(|constraint| (&*constraint.topology_key, i64::from(constraint.max_skew)))
-            .collect(),
+    let system;
+    let list = match &cycle.profile.spread {
+        SpreadDefaults::System => {
+            system = [DefaultConstraint::soft(HOSTNAME, 3), DefaultConstraint::soft(ZONE, 5)];
+            &system[..]
+        }
+        SpreadDefaults::List(list) => list,
     };
-    if wanted.is_empty() {
+    if !list.iter().any(|constraint| constraint.hard == hard) {
         return Vec::new();
     }
     let matcher = deduced(cycle);
@@ -95,16 +94,21 @@ fn defaults<'c>(cycle: &'c Cycle<'c, '_>, hard: bool) -> Vec<Constraint<'c>> {
         return Vec::new();
     }
     let counts = counts(cycle, &matcher);
-    let constraint = |(key, max_skew)| Constraint {
-        key: cycle.snapshot().sym(key),
-        max_skew,
-        min_domains: 1,
+    let of_kind = list.iter().filter(|constraint| constraint.hard == hard);
+    let constraints = of_kind.map(|constraint| Constraint {
+        key: cycle.snapshot().sym(&constraint.topology_key),
+        max_skew: i64::from(constraint.max_skew),
+        min_domains: min_domains(constraint.min_domains),
         matcher: matcher.clone(),
-        honor_affinity: true,
-        honor_taints: false,
+        honor_affinity: constraint.honor_affinity,
+        honor_taints: constraint.honor_taints,
         counts: counts.clone(),
-    };
-    wanted.into_iter().map(constraint).collect()
+    });
+    constraints.collect()
+}
+
+fn min_domains(given: Option<i32>) -> usize {
+    given.map_or(1, |min| usize::try_from(min).unwrap_or(0))
 }
 
 /// The pods of the same Services and of the same controller.
@@ -131,14 +135,21 @@ fn deduced<'c>(cycle: &'c Cycle<'c, '_>) -> Matcher<'c> {
     matcher
 }
 
-/// How many pods match on each node; pods on their way out do not count, and neither does
-/// anything for a selector without requirements.
+/// How many pods match on each node; pods on their way out do not count. A selector without
+/// requirements counts only pods that nodes are kept free for: those come in another way.
 fn counts(cycle: &Cycle<'_, '_>, matcher: &Matcher<'_>) -> HashMap<NodeId, i64> {
     let mut counts = HashMap::new();
-    if matcher.nothing || matcher.is_empty() {
+    let (snapshot, namespace) = (cycle.snapshot(), cycle.pod.namespace);
+    if matcher.nothing {
         return counts;
     }
-    let (snapshot, namespace) = (cycle.snapshot(), cycle.pod.namespace);
+    if matcher.is_empty() {
+        let nominated = cycle.occupancy.nominated();
+        for (_, node) in nominated.filter(|(pod, _)| pod.namespace == namespace) {
+            *counts.entry(node).or_default() += 1;
+        }
+        return counts;
+    }
     let candidates = match matcher.selectors.first() {
         Some(selector) => snapshot.groups_matching(namespace, selector),
         None => snapshot.groups_in(namespace).to_vec(),
