@@ -1,5 +1,6 @@
-//! Reading the part of a policy around the arguments of plugins, where upstream ignores what it
-//! does not know (docs/spec/runtime.md section 3.2) and we point it out.
+//! Reading mappings other than the arguments of plugins. In a policy upstream ignores there what it
+//! does not know (docs/spec/runtime.md section 3.2) and we point it out; in a configuration of the
+//! scheduler it does not.
 
 use descheduler_engine::{Argument, Diagnostics, Entry, Map, Mismatch, Value};
 
@@ -73,6 +74,16 @@ impl<'v> Fields<'v> {
     pub(crate) fn warn_of_unknown(&self, diagnostics: &mut Diagnostics) {
         for entry in self.unknown() {
             warn_unknown(&self.path(&entry.key), entry, &self.known, diagnostics);
+        }
+    }
+
+    /// Where upstream is strict: every entry that nothing asked for is an error.
+    pub(crate) fn refuse_unknown(&self, diagnostics: &mut Diagnostics) {
+        for entry in self.unknown() {
+            let suggestion =
+                descheduler_engine::did_you_mean(&entry.key, self.known.iter().copied());
+            let message = format!("unknown field `{}`", self.path(&entry.key));
+            diagnostics.error("unknown-field", entry.key_span, message).help(suggestion);
         }
     }
 }

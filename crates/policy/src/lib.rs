@@ -1,4 +1,5 @@
-//! From the text of a policy file to a [`Policy`], or to everything that is wrong with it.
+//! From the text of a policy file to a [`Policy`], or to everything that is wrong with it; the same
+//! for the configuration of kube-scheduler ([`scheduler`]).
 //!
 //! ```text
 //! bytes -> source -> yaml -> header -> v1alpha2 -> Policy
@@ -14,6 +15,7 @@ mod catalog;
 mod fields;
 mod header;
 mod render;
+pub mod scheduler;
 mod source;
 mod v1alpha2;
 mod yaml;

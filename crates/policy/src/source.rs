@@ -15,7 +15,7 @@ pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
 /// The same, if it is text that can be read.
 pub(crate) fn checked<'b>(bytes: &'b [u8], diagnostics: &mut Diagnostics) -> Option<Cow<'b, str>> {
     if bytes.len() > MAX_BYTES {
-        let message = format!("a policy of {} bytes, at most {MAX_BYTES} are read", bytes.len());
+        let message = format!("a file of {} bytes, at most {MAX_BYTES} are read", bytes.len());
         diagnostics.error("too-large", Span::default(), message);
         return None;
     }

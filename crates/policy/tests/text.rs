@@ -56,7 +56,7 @@ fn text_that_is_none() {
     let large = "#".repeat(5 << 20);
     assert_eq!(
         said(large.as_bytes()),
-        ["policy.yaml:1:1 too-large a policy of 5242880 bytes, at most 4194304 are read"]
+        ["policy.yaml:1:1 too-large a file of 5242880 bytes, at most 4194304 are read"]
     );
 }
 
