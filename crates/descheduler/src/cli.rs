@@ -27,14 +27,13 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Plan(PlanArgs),
+    Place(PlaceArgs),
     /// Print the version
     Version,
     #[command(hide = true, disable_help_flag = true)]
     Explain(Later),
     #[command(hide = true, disable_help_flag = true)]
     Simulate(Later),
-    #[command(hide = true, disable_help_flag = true)]
-    Place(Later),
     #[command(hide = true, disable_help_flag = true)]
     Report(Later),
     #[command(hide = true, disable_help_flag = true)]
@@ -93,12 +92,52 @@ pub(crate) struct PlanArgs {
     #[arg(long)]
     pub(crate) timings: bool,
 
+    #[command(flatten)]
+    pub(crate) scheduler: SchedulerArgs,
+
     #[arg(long, hide = true)]
     pub(crate) kubeconfig: Option<PathBuf>,
-    #[arg(long, hide = true)]
+}
+
+/// Which scheduler to reckon with.
+#[derive(Args, Debug)]
+pub(crate) struct SchedulerArgs {
+    /// What kube-scheduler is configured with [default: what it does by itself]
+    #[arg(long, value_name = "FILE")]
     pub(crate) scheduler_config: Option<PathBuf>,
-    #[arg(long, hide = true)]
+
+    /// The version of kube-scheduler: 1.34, 1.35, 1.36 or 1.37 [default: 1.36]
+    #[arg(long, value_name = "VERSION")]
     pub(crate) scheduler_version: Option<String>,
+}
+
+/// Show where the scheduler could put a pod now, how well, and why not elsewhere
+#[derive(Args, Debug)]
+#[command(override_usage = "descheduler place --cluster <PATH> --pod <NAMESPACE/NAME> [OPTIONS]")]
+pub(crate) struct PlaceArgs {
+    /// A file or folder with objects of the cluster in YAML or JSON, or - for standard input; may
+    /// be given several times
+    #[arg(long, value_name = "PATH", required_unless_present = "cases")]
+    pub(crate) cluster: Vec<PathBuf>,
+
+    /// The pod, as if it had no node yet
+    #[arg(long, value_name = "NAMESPACE/NAME", required_unless_present = "cases")]
+    pub(crate) pod: Option<String>,
+
+    /// Instead of a cluster: cases in JSON, one a line or in an array, each a cluster of its own
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cluster", "pod", "now"])]
+    pub(crate) cases: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) scheduler: SchedulerArgs,
+
+    /// The moment that ages are counted from [default: the newest timestamp in the cluster files]
+    #[arg(long, value_name = "RFC3339", value_parser = moment)]
+    pub(crate) now: Option<Timestamp>,
+
+    /// How to print the answer [default: text; json for cases]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub(crate) output: Option<Format>,
 }
 
 /// What follows a command that is not built yet.

@@ -9,7 +9,8 @@ use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Stderr, StdoutLock, Write};
 
 use anyhow::Context;
-use descheduler_engine::Violation;
+use descheduler_engine::{Diagnostics, Violation};
+use descheduler_policy::Style;
 
 use crate::error::CliError;
 use crate::output::layout::{Ink, Screen, clean};
@@ -82,6 +83,15 @@ impl Printer {
     /// Tells what is wrong with a plan.
     pub(crate) fn violation(&mut self, violation: &Violation) {
         self.say("violation", Ink::Red, violation);
+    }
+
+    /// Tells all that there is to say about a file of that content.
+    pub(crate) fn diagnostics(&mut self, diagnostics: &Diagnostics, bytes: &[u8]) {
+        let style = if self.coloured_err { Style::Coloured } else { Style::Plain };
+        let rendered = descheduler_policy::render(diagnostics, bytes, style);
+        if !rendered.is_empty() {
+            self.raw(&format!("{rendered}\n"));
+        }
     }
 
     /// Tells something that is good to know.

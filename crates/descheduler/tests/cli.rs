@@ -33,6 +33,7 @@ Usage: descheduler <COMMAND>
 
 Commands:
   plan     Show what would be evicted and why, and what stays and why; changes nothing
+  place    Show where the scheduler could put a pod now, how well, and why not elsewhere
   version  Print the version
   help     Print this message or the help of the given subcommand(s)
 
@@ -54,17 +55,23 @@ Show what would be evicted and why, and what stays and why; changes nothing
 Usage: descheduler plan --policy <FILE> --cluster <PATH> [OPTIONS]
 
 Options:
-      --policy <FILE>     The policy, descheduler/v1alpha2
-      --cluster <PATH>    A file or folder with objects of the cluster in YAML or JSON, or - for
-                          standard input; may be given several times
-      --now <RFC3339>     The moment that ages are counted from [default: the newest timestamp in
-                          the cluster files]
-      --placement <MODE>  What must be known about where a pod would land [default: what the policy
-                          says, else off] [possible values: off, feasible, improving]
-  -o, --output <FORMAT>   How to print the plan [default: text] [possible values: text, json]
-      --check             Exit with 3 when anything would be evicted
-      --timings           Say on standard error what it cost, as one line of JSON
-  -h, --help              Print help
+      --policy <FILE>                The policy, descheduler/v1alpha2
+      --cluster <PATH>               A file or folder with objects of the cluster in YAML or JSON,
+                                     or - for standard input; may be given several times
+      --now <RFC3339>                The moment that ages are counted from [default: the newest
+                                     timestamp in the cluster files]
+      --placement <MODE>             What must be known about where a pod would land [default: what
+                                     the policy says, else off] [possible values: off, feasible,
+                                     improving]
+  -o, --output <FORMAT>              How to print the plan [default: text] [possible values: text,
+                                     json]
+      --check                        Exit with 3 when anything would be evicted
+      --timings                      Say on standard error what it cost, as one line of JSON
+      --scheduler-config <FILE>      What kube-scheduler is configured with [default: what it does
+                                     by itself]
+      --scheduler-version <VERSION>  The version of kube-scheduler: 1.34, 1.35, 1.36 or 1.37
+                                     [default: 1.36]
+  -h, --help                         Print help
 
 A dump of a cluster, for --cluster; kinds that are missing are no error:
   kubectl get -A -o yaml /
@@ -89,7 +96,6 @@ fn commands_that_are_not_there_yet() {
     for command in [
         "explain",
         "simulate",
-        "place",
         "report",
         "validate",
         "convert",

@@ -1,6 +1,8 @@
 //! One file a command, under the name that users type.
 
+pub(crate) mod place;
 pub(crate) mod plan;
+mod scheduler;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -14,7 +16,7 @@ use crate::error::CliError;
 use crate::printer::Printer;
 
 /// Commands that there are.
-const COMMANDS: [&str; 3] = ["plan", "version", "help"];
+const COMMANDS: [&str; 4] = ["plan", "place", "version", "help"];
 
 /// Runs what the arguments say; the first one is the name of the program.
 pub(crate) fn run(
@@ -27,6 +29,7 @@ pub(crate) fn run(
     };
     let later = match command {
         Some(Command::Plan(arguments)) => return plan::run(&arguments, printer),
+        Some(Command::Place(arguments)) => return place::run(&arguments, printer),
         Some(Command::Version) => {
             let version = env!("CARGO_PKG_VERSION");
             printer.data(|out| writeln!(out, "descheduler {version}"))?;
@@ -34,7 +37,6 @@ pub(crate) fn run(
         }
         Some(Command::Explain(_)) => "explain",
         Some(Command::Simulate(_)) => "simulate",
-        Some(Command::Place(_)) => "place",
         Some(Command::Report(_)) => "report",
         Some(Command::Validate(_)) => "validate",
         Some(Command::Convert(_)) => "convert",

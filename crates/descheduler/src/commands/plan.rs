@@ -8,10 +8,10 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow};
 use descheduler_cluster::{Anomaly, Ingest, Snapshot};
 use descheduler_engine::{History, Policy, Severity, audit, plan};
-use descheduler_policy::Style;
 use descheduler_strategies::REGISTRY;
 use jiff::Timestamp;
 
+use super::scheduler;
 use crate::cli::{Format, PlanArgs};
 use crate::error::CliError;
 use crate::input;
@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: &PlanArgs, printer: &mut Printer) -> Result<ExitCod
     if let Some(mode) = arguments.placement {
         policy.placement = Some(mode.into());
     }
+    policy.scheduler = scheduler::read(&arguments.scheduler, printer)?;
     if policy.placement.is_none() {
         printer.note(
             "no `placement` is set, so this is planned with `off`: where pods would land is not \
@@ -78,14 +79,8 @@ pub(crate) fn run(arguments: &PlanArgs, printer: &mut Printer) -> Result<ExitCod
 
 /// Flags of which we know what they will mean.
 fn refuse_what_is_not_there(arguments: &PlanArgs) -> Result<(), CliError> {
-    let PlanArgs { kubeconfig, scheduler_config, scheduler_version, .. } = arguments;
-    let flag = [
-        ("--kubeconfig", kubeconfig.is_some()),
-        ("--scheduler-config", scheduler_config.is_some()),
-        ("--scheduler-version", scheduler_version.is_some()),
-    ];
-    match flag.into_iter().find(|(_, given)| *given) {
-        Some((flag, _)) => Err(CliError::user(anyhow!("`{flag}` is not there yet"))
+    match arguments.kubeconfig {
+        Some(_) => Err(CliError::user(anyhow!("`--kubeconfig` is not there yet"))
             .help("plans are made from files, given with `--cluster`")),
         None => Ok(()),
     }
@@ -98,11 +93,7 @@ fn read_policy(arguments: &PlanArgs, printer: &mut Printer) -> Result<Policy, Cl
         .with_context(|| format!("cannot read `{file}`"))
         .map_err(CliError::user)?;
     let (policy, diagnostics) = descheduler_policy::load(&bytes, &file, &REGISTRY);
-    let style = if printer.coloured_err() { Style::Coloured } else { Style::Plain };
-    let rendered = descheduler_policy::render(&diagnostics, &bytes, style);
-    if !rendered.is_empty() {
-        printer.raw(&format!("{rendered}\n"));
-    }
+    printer.diagnostics(&diagnostics, &bytes);
     policy.ok_or_else(|| {
         let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
         let errors = output::layout::count(errors, "error");
@@ -121,7 +112,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    fn read(paths: &[PathBuf], now: Option<Timestamp>) -> Result<Self, CliError> {
+    pub(crate) fn read(paths: &[PathBuf], now: Option<Timestamp>) -> Result<Self, CliError> {
         let progress = Progress::start();
         let ingest = input::read(paths, |done, total| progress.update(done, total))
             .map_err(CliError::user)?;

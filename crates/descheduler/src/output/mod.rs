@@ -4,6 +4,7 @@
 pub(crate) mod json;
 pub(crate) mod layout;
 pub(crate) mod notes;
+pub(crate) mod place;
 pub(crate) mod text;
 
 use descheduler_cluster::{Anomaly, Snapshot};

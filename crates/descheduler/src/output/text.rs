@@ -6,6 +6,7 @@
 mod kept;
 mod moves;
 mod page;
+pub(crate) mod place;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
