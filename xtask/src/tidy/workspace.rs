@@ -140,10 +140,12 @@ fn read_texts(root: &Path, folder: &Path, texts: &mut BTreeMap<String, String>) 
         let entry = entry.with_context(context)?;
         let path = entry.path();
         let kind = entry.file_type().with_context(context)?;
+        // In a second working tree `.git` is a file.
+        if matches!(entry.file_name().to_str(), Some("target" | ".git")) {
+            continue;
+        }
         if kind.is_dir() {
-            if !matches!(entry.file_name().to_str(), Some("target" | ".git")) {
-                read_texts(root, &path, texts)?;
-            }
+            read_texts(root, &path, texts)?;
         } else if kind.is_file()
             && let Ok(text) = String::from_utf8(std::fs::read(&path).with_context(context)?)
         {
