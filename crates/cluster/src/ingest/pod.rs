@@ -3,7 +3,7 @@
 use super::anomaly::{Flaws, Origin};
 use super::drafts::{State, Stated};
 use super::pools::{Pools, complain_of_amounts, namespace_of};
-use super::spec::{complain_of_requests, complain_of_resources, pod_spec};
+use super::spec::{Defaults, complain_of_requests, complain_of_resources, pod_spec};
 use super::{Ingest, Object};
 use crate::intern::Sym;
 use crate::pod::{Condition, Container, ContainerKind, ContainerState, Held, Phase, Pod};
@@ -39,7 +39,7 @@ impl Object for PodObject {
         let asked = pools.round(&asked);
         let resize = resize(pools, &spec, &status)
             .filter(|held| held.iter().any(|h| h.amounts != asked || h.scored != scored_held));
-        let shared = pod_spec(pools, &spec, &mut flaws);
+        let shared = pod_spec(pools, &spec, Defaults::There, &mut flaws);
         let pod = Pod {
             name: text(&metadata.name).into(),
             namespace,

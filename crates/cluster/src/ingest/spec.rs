@@ -11,8 +11,22 @@ use crate::spec::{Features, HostPort, InlineVolume, PodSpec, SpreadConstraint};
 use crate::taints::{Effect, Toleration, TolerationOperator};
 use crate::wire::{self, Text, text};
 
+/// Whether what the API server adds to a pod stands in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Defaults {
+    /// It is a pod as stored.
+    There,
+    /// It is the template of one.
+    Missing,
+}
+
 /// What pods of one template have in common; what cannot be read is left out and named.
-pub(super) fn pod_spec(pools: &mut Pools, spec: &wire::PodSpec<'_>, flaws: &mut Flaws) -> PodSpec {
+pub(super) fn pod_spec(
+    pools: &mut Pools,
+    spec: &wire::PodSpec<'_>,
+    defaults: Defaults,
+    flaws: &mut Flaws,
+) -> PodSpec {
     let affinity = spec.affinity.as_ref();
     let nodes = affinity.and_then(|affinity| affinity.node_affinity.as_ref());
     let required_nodes =
@@ -40,7 +54,7 @@ pub(super) fn pod_spec(pools: &mut Pools, spec: &wire::PodSpec<'_>, flaws: &mut 
             .filter_map(|volume| volume.image.as_ref())
             .map(|source| image(pools, &source.reference))
             .collect(),
-        host_ports: host_ports(pools, spec, flaws),
+        host_ports: host_ports(pools, spec, defaults, flaws),
         inline_volumes: volumes().filter_map(|volume| inline_volume(pools, volume)).collect(),
         scheduler_name: match text(&spec.scheduler_name) {
             "" => pools.sym("default-scheduler"),
@@ -220,9 +234,14 @@ fn is_tagged(image: &str) -> bool {
 }
 
 /// Ports of the node that the pod takes (section 3.5).
-fn host_ports(pools: &mut Pools, spec: &wire::PodSpec<'_>, flaws: &mut Flaws) -> Box<[HostPort]> {
-    let shared = spec.host_network == Some(true);
+fn host_ports(
+    pools: &mut Pools,
+    spec: &wire::PodSpec<'_>,
+    defaults: Defaults,
+    flaws: &mut Flaws,
+) -> Box<[HostPort]> {
     // The API server gives ports of the node to all ports of a pod on its network.
+    let shared = spec.host_network == Some(true) && defaults == Defaults::Missing;
     let key = if shared { "Port" } else { "hostPort" };
     let mut found = Vec::new();
     for (container, path) in containers(spec) {

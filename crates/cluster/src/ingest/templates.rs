@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::anomaly::Flaws;
 use super::pools::Pools;
-use super::spec::{complain_of_requests, pod_spec};
+use super::spec::{Defaults, complain_of_requests, pod_spec};
 use crate::intern::Sym;
 use crate::requests;
 use crate::spec::PodSpec;
@@ -33,7 +33,7 @@ pub(super) fn template(
     let asked = requests::requests(&spec);
     let (scored, _) = requests::scored(&spec, &asked);
     let asked = pools.round(&asked);
-    let mut shared = pod_spec(pools, &spec, &mut mine);
+    let mut shared = pod_spec(pools, &spec, Defaults::Missing, &mut mine);
     tolerate(pools, &mut shared);
     let volumes = || spec.volumes.iter().flatten();
     let mut claims = Vec::new();

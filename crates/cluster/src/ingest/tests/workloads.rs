@@ -293,6 +293,10 @@ fn what_else_admission_adds_and_what_volumes_there_are() {
     // One toleration may stand for both.
     let (_, all) = self::template(r#""tolerations": [{"operator": "Exists"}]"#, &[]);
     assert_eq!(all.spec.tolerations.len(), 1);
+    // The ports of a pod on the network of its node are ports of the node.
+    let ports = r#""hostNetwork": true, "containers": [{"ports": [{"containerPort": 1}]}]"#;
+    let (_, shared) = self::template(ports, &[]);
+    assert_eq!(shared.spec.host_ports.iter().map(|port| port.port).collect::<Vec<_>>(), [1]);
 }
 
 /// A pod as the API server stores it and the template it came from are the same to the scheduler.
