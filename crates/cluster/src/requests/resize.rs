@@ -3,6 +3,7 @@
 
 use super::{Defaults, Totals, asked, asked_of, containers, has_whole, whole_pod};
 use crate::pod::{ResizeRules, Scored};
+use crate::quantity::Quantity;
 use crate::wire::{Amounts, Container, ContainerStatus, PodSpec, PodStatus, text};
 
 /// What a pod holds by each of [`ResizeRules::ALL`], and what the scorer counts for that; `None`
@@ -87,14 +88,10 @@ impl<'a> Resize<'a> {
                 );
                 let mut whole = asked(spec.resources.as_ref());
                 if let Some(in_force) = self.whole_in_force() {
-                    // Only what the spec names is replaced.
-                    whole.0.retain(|(name, amount)| match in_force.find(name) {
-                        Some(larger) => {
-                            *amount = larger;
-                            true
-                        }
-                        None => false,
-                    });
+                    // What the spec names is replaced, be it by nothing; no more than that.
+                    for (name, amount) in &mut whole.0 {
+                        *amount = in_force.find(name).unwrap_or(Quantity::ZERO);
+                    }
                 }
                 whole_pod(spec, sum, whole)
             }

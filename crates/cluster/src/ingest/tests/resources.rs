@@ -103,6 +103,7 @@ fn what_is_held_in_a_resize() {
         (&whole, both("3", "4"), [2000, 4000, 4000]),
         (&whole, actual("1"), [2000; 3]),
         (&whole, format!("{infeasible}, {}", both("1", "1")), [2000, 1000, 1000]),
+        (&whole, format!(r#"{infeasible}, "resources": {{}}"#), [2000, 0, 0]),
         (&whole, allocated("5"), [2000; 3]),
         (one, both("3", "4"), [1000, 1000, 4000]),
         (one, actual("3"), [1000; 3]),
