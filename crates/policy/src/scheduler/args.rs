@@ -48,14 +48,10 @@ pub(super) fn read(
             warn_of_other(name, span, diagnostics);
             continue;
         }
-        let Some(args) = args else {
-            diagnostics
-                .error("missing-args", span, format!("`{name}` is configured without `args`"))
-                .help("leave the entry out for the defaults".to_owned());
-            continue;
-        };
-        check_type(name, args, diagnostics);
-        let source = ArgsSource { plugin: name, value: Some(args), fallback: span };
+        if let Some(args) = args {
+            check_type(name, args, diagnostics);
+        }
+        let source = ArgsSource { plugin: name, value: args, fallback: span };
         one(source, version, profile, diagnostics);
     }
 }
@@ -120,7 +116,9 @@ fn one(
     diagnostics: &mut Diagnostics,
 ) {
     match source.plugin {
-        "NodeResourcesFit" => profile.fit = Args::read(source, diagnostics, fit),
+        "NodeResourcesFit" => {
+            profile.fit = Args::read(source, diagnostics, |args| fit(args, version));
+        }
         "NodeResourcesBalancedAllocation" => {
             profile.balanced = Args::read(source, diagnostics, balanced);
         }
@@ -142,7 +140,7 @@ fn one(
     }
 }
 
-fn fit(args: &mut Args<'_>) -> FitArgs {
+fn fit(args: &mut Args<'_>, version: Version) -> FitArgs {
     let ignored_resources =
         args.list::<String>("ignoredResources", "Extended resources not to filter by.");
     let ignored_groups = args
@@ -158,14 +156,18 @@ fn fit(args: &mut Args<'_>) -> FitArgs {
             }
         }
     }
-    let strategy = args.object("scoringStrategy", "How nodes are scored.", scoring_strategy);
+    let strategy = args
+        .object("scoringStrategy", "How nodes are scored.", |args| scoring_strategy(args, version));
     let (strategy, resources) =
         strategy.unwrap_or_else(|| (ScoringStrategy::LeastAllocated, Vec::new()));
     let resources = if resources.is_empty() { FitArgs::default().resources } else { resources };
     FitArgs { ignored_resources, ignored_groups, strategy, resources }
 }
 
-fn scoring_strategy(args: &mut Args<'_>) -> (ScoringStrategy, Vec<(String, i64)>) {
+fn scoring_strategy(
+    args: &mut Args<'_>,
+    version: Version,
+) -> (ScoringStrategy, Vec<(String, i64)>) {
     const TYPES: [&str; 3] = ["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"];
     let kind = word(args, "type", "Which nodes are better.", &TYPES);
     let resources = resources(args, 1..=100);
@@ -175,7 +177,7 @@ fn scoring_strategy(args: &mut Args<'_>) -> (ScoringStrategy, Vec<(String, i64)>
     if by_line && line.is_none() {
         let message = "`scoringStrategy.requestedToCapacityRatio` must be given with this type";
         args.error_at("type", "missing-argument", message);
-    } else if !by_line && line.is_some() {
+    } else if !by_line && line.is_some() && version >= Version::V1_36 {
         let message = "`scoringStrategy.requestedToCapacityRatio` belongs to another type";
         args.error_at("requestedToCapacityRatio", "misplaced", message)
             .help(format!("leave it out, or set `type` to `{}`", TYPES[2]));

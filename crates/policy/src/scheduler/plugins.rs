@@ -47,52 +47,62 @@ const REMOVED: [&str; 4] = ["AzureDiskLimits", "CinderLimits", "EBSLimits", "GCE
 /// Stands for all plugins in a list of disabled ones.
 const ALL: &str = "*";
 
-/// The extension points that decide where a pod goes, and two that have to be served.
+/// An extension point.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Point {
     PreFilter,
     Filter,
     PreScore,
     Score,
+    /// Somebody has to do it.
     QueueSort,
+    /// Likewise.
     Bind,
+    /// It does not decide where a pod goes; with the plugins of kube-scheduler that work there.
+    Other(&'static [&'static str]),
 }
 
-/// All extension points by name; those that change nothing here without more.
-const POINTS: [(&str, Option<Point>); 14] = [
-    ("preEnqueue", None),
-    ("queueSort", Some(Point::QueueSort)),
-    ("preFilter", Some(Point::PreFilter)),
-    ("filter", Some(Point::Filter)),
-    ("postFilter", None),
-    ("preScore", Some(Point::PreScore)),
-    ("score", Some(Point::Score)),
-    ("reserve", None),
-    ("permit", None),
-    ("preBind", None),
-    ("bind", Some(Point::Bind)),
-    ("postBind", None),
-    ("placementGenerate", None),
-    ("placementScore", None),
+const PRE_FILTER: &str = "preFilter";
+const FILTER: &str = "filter";
+const PRE_SCORE: &str = "preScore";
+const SCORE: &str = "score";
+const QUEUE_SORT: &str = "queueSort";
+const BIND: &str = "bind";
+
+/// All extension points by name.
+const POINTS: [(&str, Point); 15] = [
+    (
+        "preEnqueue",
+        Point::Other(&[
+            "SchedulingGates",
+            "DefaultPreemption",
+            "DynamicResources",
+            "GangScheduling",
+        ]),
+    ),
+    (QUEUE_SORT, Point::QueueSort),
+    (PRE_FILTER, Point::PreFilter),
+    (FILTER, Point::Filter),
+    ("postFilter", Point::Other(&["DefaultPreemption", "DynamicResources"])),
+    (PRE_SCORE, Point::PreScore),
+    (SCORE, Point::Score),
+    ("reserve", Point::Other(&["VolumeBinding", "DynamicResources"])),
+    ("permit", Point::Other(&["GangScheduling", "DeferredPodScheduling"])),
+    ("preBind", Point::Other(&["VolumeBinding", "DynamicResources"])),
+    (BIND, Point::Bind),
+    ("postBind", Point::Other(&[])),
+    ("placementGenerate", Point::Other(&["TopologyPlacementGenerator"])),
+    ("placementScore", Point::Other(&["NodeResourcesFit", "PodGroupPodsCount"])),
+    ("placementFeasible", Point::Other(&["GangScheduling"])),
 ];
 
 impl Point {
-    fn name(self) -> &'static str {
-        match self {
-            Self::PreFilter => "preFilter",
-            Self::Filter => "filter",
-            Self::PreScore => "preScore",
-            Self::Score => "score",
-            Self::QueueSort => "queueSort",
-            Self::Bind => "bind",
-        }
-    }
-
     /// Whether a plugin of kube-scheduler has something to say here.
     fn takes(self, name: &str, version: Version) -> bool {
         match (self, Plugin::parse(name)) {
             (Self::QueueSort, _) => name == "PrioritySort",
             (Self::Bind, _) => name == "DefaultBinder",
+            (Self::Other(names), _) => names.contains(&name),
             (_, None) => false,
             (Self::Filter, Some(plugin)) => plugin.filters(),
             (Self::PreFilter, Some(Plugin::NodeName)) => version >= Version::V1_37,
@@ -139,7 +149,7 @@ impl Set<'_> {
 #[derive(Default)]
 pub(super) struct Plugins<'v> {
     multi: Set<'v>,
-    points: Vec<(&'static str, Option<Point>, Set<'v>)>,
+    points: Vec<(&'static str, Point, Set<'v>)>,
 }
 
 /// What runs at the points that decide where a pod goes.
@@ -151,6 +161,38 @@ pub(super) struct Resolved {
 }
 
 impl Resolved {
+    /// Looks for plugins that are on by halves, and lets those look at the pod that filter.
+    fn complete(&mut self, version: Version, profile: Span, diagnostics: &mut Diagnostics) {
+        let Self { pre_filter, filter, pre_score, score } = self;
+        let half_filters = filter.iter().filter(|&&plugin| {
+            Point::PreFilter.takes(plugin.name(), version)
+                && !pre_filter.contains(&plugin)
+                && !filters_alone(plugin)
+        });
+        let half_scores = score.iter().map(|(plugin, _)| plugin).filter(|&&plugin| {
+            Point::PreScore.takes(plugin.name(), version)
+                && !pre_score.contains(&plugin)
+                && !scores_alone(plugin)
+        });
+        let half_filters = half_filters.map(|plugin| (plugin, FILTER, PRE_FILTER));
+        let half_scores = half_scores.map(|plugin| (plugin, SCORE, PRE_SCORE));
+        // Where volumes are scored, it is by what was found before nodes were filtered.
+        let volumes = &Plugin::VolumeBinding;
+        let scored = version >= Version::V1_37 && score.iter().any(|(plugin, _)| plugin == volumes);
+        let half_volumes = (scored && !pre_filter.contains(volumes)).then_some(volumes);
+        let half_volumes = half_volumes.into_iter().map(|plugin| (plugin, SCORE, PRE_FILTER));
+        for (plugin, on, off) in half_filters.chain(half_scores).chain(half_volumes) {
+            let message = format!("`{plugin}` is on at `{on}` but off at `{off}`");
+            diagnostics.error("half-a-plugin", profile, message).help(
+                "the scheduler fails for every pod then: switch both on or both off".to_owned(),
+            );
+        }
+        // Our plugins look at the pod before they filter, whether the scheduler's do so or not.
+        let own: Vec<Plugin> =
+            filter.iter().copied().filter(|plugin| !pre_filter.contains(plugin)).collect();
+        pre_filter.extend(own);
+    }
+
     /// A profile of that name with these plugins and default arguments.
     pub(super) fn into_profile(self, scheduler_name: String) -> Profile {
         let Self { pre_filter, filter, pre_score, score } = self;
@@ -184,62 +226,41 @@ impl<'v> Plugins<'v> {
         let multi = self.merged();
         let nothing = Set::default();
         let set = |point: Point| {
-            let mut given = self.points.iter().filter(|(_, other, _)| *other == Some(point));
+            let mut given = self.points.iter().filter(|(_, other, _)| *other == point);
             given.next().map_or(&nothing, |(_, _, set)| set)
         };
         let at = |point| expand(point, set(point), &multi, version);
-        for (point, does) in [(Point::QueueSort, "sorts the queue"), (Point::Bind, "binds pods")] {
+        for (point, name, known, does) in [
+            (Point::QueueSort, QUEUE_SORT, "PrioritySort", "sorts the queue"),
+            (Point::Bind, BIND, "DefaultBinder", "binds pods"),
+        ] {
             // A plugin from elsewhere may do it.
             let foreign = multi.iter().chain(&set(point).enabled).any(|item| is_foreign(item.name));
             if at(point).is_empty() && !foreign {
                 let message = format!("no plugin of this profile {does}");
-                let known = if point == Point::Bind { "DefaultBinder" } else { "PrioritySort" };
                 diagnostics
                     .error("nothing-enabled", profile, message)
-                    .help(format!("enable `{known}` again, under `{}`", point.name()));
+                    .help(format!("enable `{known}` again, under `{name}`"));
             }
         }
-        let modelled = |names: Vec<&str>| -> Vec<Plugin> {
-            names.into_iter().filter_map(Plugin::parse).collect()
-        };
-        let filter = modelled(at(Point::Filter));
-        let mut pre_filter = modelled(at(Point::PreFilter));
-        let pre_score = modelled(at(Point::PreScore));
         let weight = |name: &str| {
             let mut items = set(Point::Score).enabled.iter().chain(&multi);
             let weight = items.find(|item| item.name == name).map_or(0, |item| item.weight);
             if weight == 0 { 1 } else { i64::from(weight) }
         };
+        let scored = set(Point::Score).enabled.iter().chain(&multi);
+        check_weights(scored.filter(|item| Point::Score.takes(item.name, version)), diagnostics);
         let scoring = at(Point::Score).into_iter();
-        let score: Vec<(Plugin, i64)> =
-            scoring.filter_map(|name| Some((Plugin::parse(name)?, weight(name)))).collect();
-
-        let halves = |plugin: Plugin, point: Point, missing: Point, rest: &[Plugin]| {
-            missing.takes(plugin.name(), version)
-                && !rest.contains(&plugin)
-                && !stands_alone(plugin, point)
+        let score = scoring.filter_map(|name| Some((Plugin::parse(name)?, weight(name))));
+        let modelled = |point| at(point).into_iter().filter_map(Plugin::parse).collect();
+        let mut resolved = Resolved {
+            pre_filter: modelled(Point::PreFilter),
+            filter: modelled(Point::Filter),
+            pre_score: modelled(Point::PreScore),
+            score: score.collect(),
         };
-        let half = filter
-            .iter()
-            .filter(|&&plugin| halves(plugin, Point::Filter, Point::PreFilter, &pre_filter))
-            .map(|&plugin| (plugin, Point::Filter, Point::PreFilter));
-        let half_scores = score
-            .iter()
-            .map(|&(plugin, _)| plugin)
-            .filter(|&plugin| halves(plugin, Point::Score, Point::PreScore, &pre_score))
-            .map(|plugin| (plugin, Point::Score, Point::PreScore));
-        for (plugin, on, off) in half.chain(half_scores) {
-            let (on, off) = (on.name(), off.name());
-            let message = format!("`{plugin}` is on at `{on}` but off at `{off}`");
-            diagnostics.error("half-a-plugin", profile, message).help(
-                "the scheduler fails for every pod then: switch both on or both off".to_owned(),
-            );
-        }
-        // Our plugins look at the pod before they filter, whether the scheduler's do so or not.
-        let own: Vec<Plugin> =
-            filter.iter().copied().filter(|plugin| !pre_filter.contains(plugin)).collect();
-        pre_filter.extend(own);
-        Resolved { pre_filter, filter, pre_score, score }
+        resolved.complete(version, profile, diagnostics);
+        resolved
     }
 
     /// The defaults with `multiPoint` put over them.
@@ -266,7 +287,7 @@ impl<'v> Plugins<'v> {
     /// Checks the names of all lists.
     fn check(&self, version: Version, diagnostics: &mut Diagnostics) {
         let multi = ("multiPoint", None, &self.multi);
-        let points = self.points.iter().map(|(name, point, set)| (*name, *point, set));
+        let points = self.points.iter().map(|(name, point, set)| (*name, Some(*point), set));
         let mut said = BTreeSet::new();
         for (name, point, set) in std::iter::once(multi).chain(points) {
             check_enabled(name, point, set, version, diagnostics);
@@ -278,6 +299,33 @@ impl<'v> Plugins<'v> {
                 }
             }
         }
+    }
+}
+
+/// kube-scheduler adds up the weights, and takes it for an overflow when the sum falls below zero
+/// before the last.
+fn check_weights<'i>(items: impl Iterator<Item = &'i Item<'i>>, diagnostics: &mut Diagnostics) {
+    let mut seen: Vec<&Item<'_>> = Vec::new();
+    let mut sum = 0;
+    for item in items {
+        if seen.iter().any(|known| known.name == item.name) {
+            continue;
+        }
+        if let Some(last) = seen.last().filter(|_| sum < 0) {
+            let message = format!("the weights add up to {sum} with that of `{}`", last.name);
+            diagnostics
+                .error("out-of-range", last.span, message)
+                .help("kube-scheduler does not start with weights such as these".to_owned());
+            return;
+        }
+        if item.weight < 0 {
+            let message = format!("the weight of `{}` is {}", item.name, item.weight);
+            diagnostics
+                .warning("negative-weight", item.span, message)
+                .help("what the plugin prefers is avoided".to_owned());
+        }
+        sum += if item.weight == 0 { 1 } else { i64::from(item.weight) };
+        seen.push(item);
     }
 }
 
@@ -299,14 +347,12 @@ fn check_enabled(
             diagnostics
                 .error("removed-plugin", item.span, format!("`{}` is no more", item.name))
                 .help("`NodeVolumeLimits` does its work".to_owned());
-        } else if let Some(point) = point
+        } else if point.is_some_and(|point| !point.takes(item.name, version))
             && !is_foreign(item.name)
-            && !point.takes(item.name, version)
         {
             let message = format!("`{}` has nothing to do at `{name}`", item.name);
-            let points = [Point::PreFilter, Point::Filter, Point::PreScore, Point::Score];
-            let taken = points.into_iter().filter(|point| point.takes(item.name, version));
-            let taken: Vec<String> = taken.map(|point| format!("`{}`", point.name())).collect();
+            let taken = POINTS.iter().filter(|(_, point)| point.takes(item.name, version));
+            let taken: Vec<String> = taken.map(|(name, _)| format!("`{name}`")).collect();
             let help = (!taken.is_empty()).then(|| format!("it works at {}", taken.join(", ")));
             diagnostics.error("wrong-extension-point", item.span, message).help(help);
         }
@@ -334,23 +380,24 @@ fn warn_of_foreign(item: &Item<'_>, is_enabled: bool, diagnostics: &mut Diagnost
     diagnostics.warning("unknown-plugin", item.span, message).help(close.unwrap_or(help));
 }
 
-/// Whether half of a plugin works without the half that runs before it.
-fn stands_alone(plugin: Plugin, point: Point) -> bool {
-    match point {
-        Point::Filter => matches!(
-            plugin,
-            Plugin::NodeName | Plugin::NodeAffinity | Plugin::NodeVolumeLimits | Plugin::VolumeZone
-        ),
-        Point::Score => matches!(
-            plugin,
-            Plugin::NodeAffinity
-                | Plugin::NodeResourcesFit
-                | Plugin::NodeResourcesBalancedAllocation
-                | Plugin::VolumeBinding
-                | Plugin::DynamicResources
-        ),
-        Point::PreFilter | Point::PreScore | Point::QueueSort | Point::Bind => true,
-    }
+/// Whether a filter works without having looked at the pod before.
+fn filters_alone(plugin: Plugin) -> bool {
+    matches!(
+        plugin,
+        Plugin::NodeName | Plugin::NodeAffinity | Plugin::NodeVolumeLimits | Plugin::VolumeZone
+    )
+}
+
+/// Whether a score works without preparation.
+fn scores_alone(plugin: Plugin) -> bool {
+    matches!(
+        plugin,
+        Plugin::NodeAffinity
+            | Plugin::NodeResourcesFit
+            | Plugin::NodeResourcesBalancedAllocation
+            | Plugin::VolumeBinding
+            | Plugin::DynamicResources
+    )
 }
 
 /// The plugins that run at a point, in their order.

@@ -9,8 +9,15 @@ use crate::fields::Fields;
 /// Checks the types and names of everything around the profiles.
 pub(super) fn check(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) {
     positive(fields, "parallelism", diagnostics);
-    positive(fields, "podInitialBackoffSeconds", diagnostics);
-    positive(fields, "podMaxBackoffSeconds", diagnostics);
+    let (first, most) = ("podInitialBackoffSeconds", "podMaxBackoffSeconds");
+    let least = positive(fields, first, diagnostics).unwrap_or(1);
+    let longest = positive(fields, most, diagnostics).unwrap_or(10);
+    if longest < least
+        && let Some(entry) = fields.entry(most).or_else(|| fields.entry(first))
+    {
+        let message = format!("`{most}` is {longest}, less than `{first}`, which is {least}");
+        diagnostics.error("out-of-range", entry.value.span, message);
+    }
     for name in ["enableProfiling", "enableContentionProfiling", "delayCacheUntilActive"] {
         fields.value::<bool>(name, diagnostics);
     }
@@ -34,10 +41,15 @@ pub(super) fn check(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn positive(fields: &mut Fields<'_>, name: &'static str, diagnostics: &mut Diagnostics) {
+fn positive(
+    fields: &mut Fields<'_>,
+    name: &'static str,
+    diagnostics: &mut Diagnostics,
+) -> Option<i64> {
     let number: Option<i64> = fields.value(name, diagnostics);
     if let (Some(number @ ..=0), Some(entry)) = (number, fields.entry(name)) {
         let message = format!("`{name}` is {number}, not above 0");
         diagnostics.error("out-of-range", entry.value.span, message);
     }
+    number
 }

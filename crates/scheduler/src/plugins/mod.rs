@@ -94,6 +94,15 @@ pub(crate) trait NodeScore<'s> {
     fn normalize(&self, _nodes: &[NodeId], _raw: &mut [i64]) {}
 }
 
+/// 0 for every node, which is not the same as no score to whoever prints them.
+struct Zero;
+
+impl<'s> NodeScore<'s> for Zero {
+    fn raw(&self, _: &Cycle<'_, 's>, _: NodeId) -> i64 {
+        0
+    }
+}
+
 /// The PreFilter of a plugin.
 pub(crate) fn prepare<'c, 's>(plugin: Plugin, cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
     match plugin {

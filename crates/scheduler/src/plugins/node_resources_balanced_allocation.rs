@@ -3,7 +3,7 @@
 use descheduler_cluster::{NodeId, ResourceId};
 
 use super::node_resources_fit::plain_parts;
-use super::{NodeScore, Scores};
+use super::{NodeScore, Scores, Zero};
 use crate::cycle::Cycle;
 use crate::profile::Plugin;
 
@@ -14,8 +14,9 @@ pub(super) fn scores<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Scores<'c, 's> {
     let parts = plain_parts(cycle.snapshot(), &cycle.profile.balanced, cycle.pod.requests);
     // Without its half that prepares, nobody says that there is nothing to do.
     let prepares = cycle.profile.pre_score.contains(&Plugin::NodeResourcesBalancedAllocation);
-    match prepares && parts.iter().all(|(_, added)| *added == 0) {
-        true => Scores::Skip,
+    match parts.iter().all(|(_, added)| *added == 0) {
+        true if prepares => Scores::Skip,
+        true => Scores::by(Zero),
         false => Scores::by(Balance(parts)),
     }
 }

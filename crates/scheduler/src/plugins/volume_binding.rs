@@ -9,10 +9,11 @@ use descheduler_cluster::{
 use hashbrown::HashMap;
 
 use super::node_resources_fit::on_line;
-use super::{NodeFilter, NodeScore, Prepared, Rejection, Scores, never};
+use super::{NodeFilter, NodeScore, Prepared, Rejection, Scores, Zero, never};
 use crate::cycle::Cycle;
 use crate::outcome::{Code, Why};
 use crate::pod::PodRef;
+use crate::profile::Plugin;
 
 /// A class that makes no volumes.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
@@ -223,8 +224,17 @@ fn room<'s>(
 struct Capacity<'s>(Option<Claims<'s>>);
 
 pub(super) fn scores<'c, 's>(cycle: &'c Cycle<'c, 's>, feasible: &[NodeId]) -> Scores<'c, 's> {
+    let profile = cycle.profile;
     if !cycle.model.rules.capacity_scores {
-        return Scores::Skip;
+        // Without its half that prepares, nobody says that there is nothing to do.
+        return match profile.pre_score.contains(&Plugin::VolumeBinding) {
+            true => Scores::Skip,
+            false => Scores::by(Zero),
+        };
+    }
+    // It is the filter that finds the volumes.
+    if !profile.filter.contains(&Plugin::VolumeBinding) {
+        return Scores::by(Zero);
     }
     let capacity = Capacity(claims(cycle).ok());
     // 1.37.2 crashes over an entry that says only how large a single volume may be.
