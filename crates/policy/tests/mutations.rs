@@ -2,7 +2,9 @@
 
 mod toy;
 
-use descheduler_policy::{Style, load, render};
+use descheduler_engine::Diagnostics;
+use descheduler_policy::{Style, load, render, scheduler};
+use descheduler_scheduler::Version;
 use proptest::prelude::*;
 
 const POLICY: &str = "\
@@ -72,15 +74,60 @@ const PIECES: [&str; 34] = [
     "name: x\n",
 ];
 
+const SCHEDULER: &str = "\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+percentageOfNodesToScore: 30
+leaderElection: {leaderElect: true, leaseDuration: 15s}
+extenders:
+- urlPrefix: http://a/
+  managedResources: [{name: a.com/x, ignoredByScheduler: true}]
+profiles:
+- schedulerName: a
+  plugins:
+    multiPoint: {enabled: [{name: NodeAffinity, weight: 3}], disabled: [{name: ImageLocality}]}
+    score: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit, weight: 2}]}
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+        type: RequestedToCapacityRatio
+        requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, {utilization: 9, score: 9}]}
+  - name: NodeAffinity
+    args:
+      addedAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+          nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [x]}]}]
+  - name: PodTopologySpread
+    args:
+      defaultingType: List
+      defaultConstraints: [{topologyKey: zone, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]
+- schedulerName: b
+";
+
 fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
     let (policy, diagnostics) = load(bytes, "policy.yaml", &toy::REGISTRY);
     prop_assert_eq!(policy.is_none(), diagnostics.has_errors());
-    for diagnostic in &diagnostics {
+    check_places(bytes, &diagnostics)
+}
+
+fn check_scheduler(bytes: &[u8]) -> Result<(), TestCaseError> {
+    for version in Version::ALL {
+        let (profiles, diagnostics) = scheduler::load(bytes, "scheduler.yaml", version);
+        prop_assert_eq!(profiles.is_none(), diagnostics.has_errors());
+        prop_assert!(profiles.is_none_or(|profiles| !profiles.is_empty()));
+        check_places(bytes, &diagnostics)?;
+    }
+    Ok(())
+}
+
+fn check_places(bytes: &[u8], diagnostics: &Diagnostics) -> Result<(), TestCaseError> {
+    for diagnostic in diagnostics {
         let span = diagnostic.span;
         prop_assert!(span.line >= 1 && span.column >= 1, "{diagnostic:?}");
         prop_assert!(span.start <= span.end, "{diagnostic:?}");
     }
-    let shown = render(&diagnostics, bytes, Style::Plain);
+    let shown = render(diagnostics, bytes, Style::Plain);
     prop_assert_eq!(shown.is_empty(), diagnostics.is_empty());
     Ok(())
 }
@@ -138,6 +185,28 @@ proptest! {
             .map(|(at, indent)| format!("{}{}\n", " ".repeat(indent), known[at % known.len()]))
             .collect();
         check(format!("apiVersion: descheduler/v1alpha2\n{text}").as_bytes())?;
+    }
+
+    #[test]
+    fn configurations_of_the_scheduler(
+        lines in prop::collection::vec((any::<usize>(), 0..8_usize), 1..30),
+        pieces in prop::collection::vec((any::<usize>(), 0..PIECES.len()), 1..4),
+        cut in any::<usize>(),
+    ) {
+        let mut text = SCHEDULER.to_owned();
+        for (at, piece) in pieces {
+            // Places are counted in letters of one byte.
+            let piece = PIECES[piece];
+            text.insert_str(place(at, text.len()), if piece.is_ascii() { piece } else { "x" });
+        }
+        check_scheduler(text.as_bytes())?;
+        check_scheduler(&SCHEDULER.as_bytes()[..place(cut, SCHEDULER.len())])?;
+        let known: Vec<&str> = SCHEDULER.lines().collect();
+        let moved = lines
+            .into_iter()
+            .map(|(at, indent)| format!("{}{}\n", " ".repeat(indent), known[at % known.len()]));
+        let head: String = SCHEDULER.lines().take(2).map(|line| format!("{line}\n")).collect();
+        check_scheduler(format!("{head}{}", moved.collect::<String>()).as_bytes())?;
     }
 }
 
