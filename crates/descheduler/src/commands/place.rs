@@ -2,7 +2,7 @@
 
 mod cases;
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
@@ -44,10 +44,9 @@ fn one(
     scheduler: &Scheduler,
     printer: &mut Printer,
 ) -> Result<(), CliError> {
-    let paths: Vec<&Path> = arguments.cluster.iter().map(AsRef::as_ref).collect();
     let world = World::read(&arguments.cluster, arguments.now)?;
     let snapshot = &world.snapshot;
-    let id = find(snapshot, name).ok_or_else(|| unknown_pod(snapshot, name, &paths))?;
+    let id = find(snapshot, name).ok_or_else(|| unknown_pod(snapshot, name, &arguments.cluster))?;
     let model = Model::new(snapshot, scheduler);
     let pod = PodRef::of(snapshot, id).unbound();
     if pod.spec.gated {
@@ -90,15 +89,21 @@ fn find(snapshot: &Snapshot, name: &str) -> Option<PodId> {
     snapshot.pods().iter().copied().find(is_it)
 }
 
-fn unknown_pod(snapshot: &Snapshot, name: &str, paths: &[&Path]) -> CliError {
+fn unknown_pod(snapshot: &Snapshot, name: &str, paths: &[PathBuf]) -> CliError {
+    // Whoever forgot the namespace knows the name.
+    let bare = name.rsplit('/').next().unwrap_or(name);
+    let pods = snapshot.pods().iter().copied();
+    let namesake = pods.clone().find(|&id| *snapshot.pod(id).name == *bare);
+    let namesake = namesake.map(|id| format!("did you mean `{}`?", snapshot.pod_name(id)));
     if !name.contains('/') {
         return CliError::user(anyhow!("`--pod`: expected a namespace and a name, found `{name}`"))
-            .help(format!("write `default/{name}`"));
+            .help(namesake.unwrap_or_else(|| format!("write `default/{name}`")));
     }
-    let names: Vec<String> = snapshot.pods().iter().map(|&id| snapshot.pod_name(id)).collect();
     let files: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
     let error = CliError::user(anyhow!("there is no pod `{name}` in {}", files.join(", ")));
-    match did_you_mean(name, names.iter().map(String::as_str)) {
+    let names: Vec<String> = pods.map(|id| snapshot.pod_name(id)).collect();
+    let close = || did_you_mean(name, names.iter().map(String::as_str));
+    match namesake.or_else(close) {
         Some(help) => error.help(help),
         None => error,
     }

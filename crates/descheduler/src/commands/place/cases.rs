@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use descheduler_cluster::ingest::Source;
-use descheduler_cluster::{Ingest, PodId, Snapshot};
-use descheduler_policy::{Style, render};
+use descheduler_cluster::{Anomaly, Ingest, PodId, Snapshot};
+use descheduler_engine::{Diagnostics, Severity};
 use descheduler_scheduler::{Model, PodRef, Profile, Scheduler};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -29,8 +29,9 @@ pub(super) fn run(
     printer: &mut Printer,
 ) -> Result<(), CliError> {
     let mut bytes = Vec::new();
-    let name = path.display().to_string();
-    match path == Path::new("-") {
+    let is_stdin = path == Path::new("-");
+    let name = if is_stdin { "<stdin>".to_owned() } else { path.display().to_string() };
+    match is_stdin {
         true => io::stdin().lock().read_to_end(&mut bytes).map(drop),
         false => fs::read(path).map(|read| bytes = read),
     }
@@ -196,7 +197,9 @@ fn snapshot(case: &Case<'_>) -> Result<Snapshot> {
     }
     let (snapshot, anomalies) = ingest.finish(None);
     match anomalies.first() {
-        Some(anomaly) => bail!("{}: {}", anomaly.object, anomaly.problem),
+        Some(Anomaly { object, problem, field: _, file, index }) => {
+            bail!("`{file}[{index}]`: {object}: {problem}")
+        }
         None => Ok(snapshot),
     }
 }
@@ -236,11 +239,19 @@ impl Configs<'_> {
                 let version = self.scheduler.version;
                 let (profiles, diagnostics) =
                     descheduler_policy::scheduler::load(text.as_bytes(), "config", version);
-                let said = || render(&diagnostics, text.as_bytes(), Style::Plain);
-                profiles.ok_or_else(|| anyhow!("`config` cannot be used\n\n{}", said()))?.into()
+                profiles.ok_or_else(|| unusable(&diagnostics))?.into()
             }
         };
         self.known.insert(text.to_owned(), Arc::clone(&profiles));
         Ok(profiles)
     }
+}
+
+/// The first of the reasons why a configuration cannot be used.
+fn unusable(diagnostics: &Diagnostics) -> anyhow::Error {
+    let first = diagnostics.iter().find(|found| found.severity == Severity::Error);
+    let first = first.map_or(String::new(), |found| {
+        format!(": {}:{}: {}", found.span.line, found.span.column, found.message)
+    });
+    anyhow!("`config` cannot be used{first}")
 }
