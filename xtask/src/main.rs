@@ -1,7 +1,8 @@
-//! Development tasks: `cargo xtask test|tidy|codegen|bench`.
+//! Development tasks: `cargo xtask test|tidy|codegen|bench|oracle`.
 
 mod bench;
 mod codegen;
+mod oracle;
 mod test;
 mod tidy;
 
@@ -9,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask test | tidy | codegen [--check] | \
-                     bench [--sizes NODES/PODS,..] [--runs N]";
+                     bench [--sizes NODES/PODS,..] [--runs N] | \
+                     oracle [--cases N] [--seeds N,..] [--versions 1.36,..] [--release]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -19,6 +21,7 @@ fn main() -> ExitCode {
         ["codegen"] => codegen::write(&root()),
         ["codegen", "--check"] => codegen::check(&root()),
         ["bench", ref options @ ..] => bench::run(&root(), options),
+        ["oracle", ref options @ ..] => oracle::run(&root(), options),
         _ => Err(anyhow::anyhow!(USAGE)),
     };
     match outcome {

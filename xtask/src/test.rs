@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{codegen, report, root, tidy};
+use crate::{codegen, oracle, report, root, tidy};
 
 const CLIPPY: &[&str] =
     &["clippy", "--quiet", "--workspace", "--all-targets", "--", "--deny", "warnings"];
@@ -16,7 +16,9 @@ const CLIPPY: &[&str] =
 /// tests, or tests that do not compile, count as one failure.
 pub(crate) fn run() -> ExitCode {
     let mut counts = Counts::default();
-    let outcome = checks().and_then(|()| step("tests", || tests(&mut counts)));
+    let outcome = checks()
+        .and_then(|()| step("tests", || tests(&mut counts)))
+        .and_then(|()| real_scheduler());
     if let Err(error) = &outcome {
         report(&format!("error: {error:#}"));
         counts.failed = counts.failed.max(1);
@@ -42,7 +44,7 @@ fn step(name: &str, check: impl FnOnce() -> Result<()>) -> Result<()> {
 }
 
 /// A step that needs a component of the toolchain. Where it is missing the step is left out, but
-/// never where the result counts: with `CI=true` it is an error.
+/// with `CI=true` that is an error.
 fn tool(name: &str, component: &str, arguments: &[&str]) -> Result<()> {
     let probe = Command::new(env!("CARGO"))
         .args([component, "--version"])
@@ -51,15 +53,29 @@ fn tool(name: &str, component: &str, arguments: &[&str]) -> Result<()> {
         .status();
     if !probe.is_ok_and(|status| status.success()) {
         let advice = format!("`cargo {component}` is missing; `rustup component add` installs it");
-        ensure!(std::env::var_os("CI").is_none_or(|value| value != "true"), advice);
-        report(&format!("== {name}: left out: {advice}"));
-        return Ok(());
+        return leave_out(name, &advice);
     }
     step(name, || {
         let status = Command::new(env!("CARGO")).args(arguments).status().context("start cargo")?;
         ensure!(status.success(), "cargo {}", arguments.join(" "));
         Ok(())
     })
+}
+
+/// Compares the model with the real scheduler on some cases, where Go and Python are there.
+fn real_scheduler() -> Result<()> {
+    const NAME: &str = "the real kube-scheduler";
+    match oracle::share(&root()) {
+        Ok(share) => step(NAME, share),
+        Err(why) => leave_out(NAME, &format!("{why:#}")),
+    }
+}
+
+/// Says that a step is not done, and why. Where the result counts, it has to be done.
+fn leave_out(name: &str, why: &str) -> Result<()> {
+    ensure!(std::env::var_os("CI").is_none_or(|value| value != "true"), "{name}: {why}");
+    report(&format!("== {name}: left out: {why}"));
+    Ok(())
 }
 
 /// Streams `cargo test` and adds up the summaries of its test binaries.

@@ -1,0 +1,283 @@
+//! `cargo xtask oracle`: our model of kube-scheduler against its real plugins, on random cases.
+//!
+//! The plugins run in a Go program, `e2e/scheduler-oracle/`, which also makes the cases. What is
+//! built and written lies in `scheduler-oracle/` in the target folder; Go's own cache is the
+//! user's.
+
+mod compare;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Instant, SystemTime};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::report;
+use compare::{Difference, Tally};
+
+/// Where the Go program lies.
+const SOURCES: &str = "e2e/scheduler-oracle";
+/// The versions that it can be built for.
+const VERSIONS: [&str; 4] = ["1.34", "1.35", "1.36", "1.37"];
+/// Cases for each seed, unless `--cases` says otherwise. The tests take as many.
+const CASES: usize = 2000;
+/// So many differences are shown for each version and seed.
+const SHOWN: usize = 5;
+/// So often kube-scheduler is asked again about a case where it says something else than the model:
+/// some of its answers depend on the order of a Go map.
+const RETRIES: usize = 10;
+
+/// What is compared.
+struct Plan {
+    cases: usize,
+    seeds: Vec<u64>,
+    versions: Vec<&'static str>,
+    release: bool,
+}
+
+/// Compares as asked.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<()> {
+    let plan = options(arguments)?;
+    let tools = Tools::find(root, &plan.versions)?;
+    compare(&tools, &plan)
+}
+
+/// A share of it that is always the same and takes seconds, once Go has built; `Err` with the
+/// reason if it cannot be had here.
+pub(crate) fn share(root: &Path) -> Result<impl FnOnce() -> Result<()>> {
+    let plan = Plan { cases: CASES, seeds: vec![1], versions: vec!["1.36"], release: false };
+    let tools = Tools::find(root, &plan.versions)?;
+    Ok(move || compare(&tools, &plan))
+}
+
+fn options(arguments: &[&str]) -> Result<Plan> {
+    let mut plan = Plan { cases: CASES, seeds: Vec::new(), versions: vec!["1.36"], release: false };
+    let mut rest = arguments.iter();
+    while let Some(option) = rest.next() {
+        if *option == "--release" {
+            plan.release = true;
+            continue;
+        }
+        let value = rest.next().with_context(|| format!("`{option}` wants a value"))?;
+        let number =
+            |text: &str| text.parse().with_context(|| format!("expected a number, found `{text}`"));
+        match *option {
+            "--cases" => plan.cases = usize::try_from(number(value)?)?,
+            "--seeds" => plan.seeds = value.split(',').map(number).collect::<Result<_>>()?,
+            "--versions" => plan.versions = value.split(',').map(version).collect::<Result<_>>()?,
+            _ => bail!(
+                "unknown option `{option}`; there are --cases, --seeds, --versions and --release"
+            ),
+        }
+    }
+    if plan.seeds.is_empty() {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        plan.seeds.push(now.map_or(1, |now| now.as_secs()));
+    }
+    Ok(plan)
+}
+
+fn version(text: &str) -> Result<&'static str> {
+    let found = VERSIONS.into_iter().find(|version| *version == text);
+    found.with_context(|| format!("known versions are {}, not `{text}`", VERSIONS.join(", ")))
+}
+
+/// What it takes, and where it goes.
+struct Tools {
+    sources: PathBuf,
+    target: PathBuf,
+    folder: PathBuf,
+}
+
+impl Tools {
+    /// Makes sure that Python, Go and the sources of kube-scheduler are there.
+    fn find(root: &Path, versions: &[&str]) -> Result<Self> {
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+        let folder = target.join("scheduler-oracle");
+        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        let tools = Self { sources: root.join(SOURCES), target, folder };
+        quiet(Command::new("python3").arg("--version"))
+            .context("python3 3.11 or later is missing")?;
+        quiet(go().arg("version")).context("go 1.26 or later is missing")?;
+        for version in versions {
+            // Downloads what is not there yet, and builds nothing.
+            report(&format!("kube-scheduler {version}: looking for its sources"));
+            let module = match *version {
+                "1.36" => "go.mod".to_owned(),
+                version => format!("mods/{version}.mod"),
+            };
+            let tag = format!("k{}", version.replace('.', "_"));
+            let mut list = go();
+            list.current_dir(&tools.sources).args(["list", "-deps", "-modfile"]);
+            quiet(list.args([&module, "-tags", &tag, "."]))
+                .with_context(|| format!("the sources of kube-scheduler {version} are missing"))?;
+        }
+        Ok(tools)
+    }
+
+    /// Builds the Go program for one version.
+    fn build(&self, version: &str) -> Result<PathBuf> {
+        report(&format!("kube-scheduler {version}: building, which takes minutes the first time"));
+        let mut script = Command::new("bash");
+        script.current_dir(&self.sources).args(["versions.sh", version]);
+        script.env("GOTOOLCHAIN", "local").env("OUT", &self.folder);
+        quiet(&mut script).context("build e2e/scheduler-oracle")?;
+        Ok(self.folder.join(format!("oracle-{version}")))
+    }
+
+    /// Makes cases and writes them to a file.
+    fn cases(&self, version: &str, seed: u64, count: usize) -> Result<(PathBuf, Vec<String>)> {
+        let mut make = Command::new("python3");
+        make.current_dir(&self.sources).arg("-B").arg("gen_cases.py");
+        make.args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
+        let output = quiet(make.args(["--version", version])).context("make cases")?;
+        let path = self.folder.join(format!("cases-{version}-{seed}.jsonl"));
+        fs::write(&path, &output.stdout).with_context(|| path.display().to_string())?;
+        Ok((path, lines(&output.stdout)))
+    }
+}
+
+/// Go with the toolchain that is there: no other is fetched.
+fn go() -> Command {
+    let mut go = Command::new(std::env::var_os("GO").unwrap_or_else(|| "go".into()));
+    go.env("GOTOOLCHAIN", "local");
+    go
+}
+
+/// Runs a program and returns what it prints; if it fails, its last words are the error.
+fn quiet(command: &mut Command) -> Result<Output> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("start {name}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last: Vec<&str> = said.lines().rev().take(3).collect();
+    let last: Vec<&str> = last.into_iter().rev().collect();
+    ensure!(output.status.success(), "{name}: {}", last.join("; "));
+    Ok(output)
+}
+
+fn lines(bytes: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect()
+}
+
+fn compare(tools: &Tools, plan: &Plan) -> Result<()> {
+    let Plan { cases, seeds, versions, release } = plan;
+    let model = build_model(&tools.target, *release)?;
+    let mut differ = 0;
+    for version in versions {
+        let begun = Instant::now();
+        let oracle = tools.build(version)?;
+        report(&format!(
+            "kube-scheduler {version}: built in {:.1} s",
+            begun.elapsed().as_secs_f64()
+        ));
+        for &seed in seeds {
+            report(&format!("kube-scheduler {version}, seed {seed}: {cases} cases"));
+            let (path, texts) = tools.cases(version, seed, *cases)?;
+            let oracle = |path: &Path| ask_oracle(&oracle, path);
+            let tally = Tally::of(&texts, &oracle(&path)?, &ask_model(&model, &path, version)?)?;
+            let left = again(tools, &tally, &texts, oracle)?;
+            show(tools, version, &left, &texts)?;
+            let Tally { same, refused, differences } = &tally;
+            let undetermined = differences.len() - left.len();
+            report(&format!(
+                "{same} agree, {} differ, {undetermined} are not determined, {refused} cannot be \
+                 judged",
+                left.len(),
+            ));
+            differ += left.len();
+        }
+    }
+    ensure!(differ == 0, "the model and kube-scheduler differ on {differ} cases");
+    Ok(())
+}
+
+fn build_model(target: &Path, release: bool) -> Result<PathBuf> {
+    let profile = if release { "release" } else { "dev" };
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--package", "descheduler", "--profile", profile])
+        .status()
+        .context("start cargo")?;
+    ensure!(status.success(), "the build failed");
+    let folder = if release { "release" } else { "debug" };
+    Ok(target.join(folder).join("descheduler"))
+}
+
+/// What kube-scheduler says, a line for each case. It fails in the end if it refused one.
+fn ask_oracle(binary: &Path, cases: &Path) -> Result<Vec<String>> {
+    let output = Command::new(binary)
+        .arg("--keep-going")
+        .arg(cases)
+        .stderr(Stdio::null())
+        .output()
+        .context("start the oracle")?;
+    Ok(lines(&output.stdout))
+}
+
+fn ask_model(binary: &Path, cases: &Path, version: &str) -> Result<Vec<String>> {
+    let mut place = Command::new(binary);
+    place.args(["place", "-o", "json", "--scheduler-version", version, "--cases"]).arg(cases);
+    quiet(&mut place).map(|output| lines(&output.stdout)).context("ask the model")
+}
+
+/// The differences that stay when kube-scheduler is asked again.
+fn again<'t>(
+    tools: &Tools,
+    tally: &'t Tally,
+    texts: &[String],
+    oracle: impl Fn(&Path) -> Result<Vec<String>>,
+) -> Result<Vec<&'t Difference>> {
+    let mut left: Vec<&Difference> = tally.differences.iter().collect();
+    let path = tools.folder.join("again.jsonl");
+    for _ in 0..RETRIES {
+        if left.is_empty() {
+            break;
+        }
+        let some: String = left.iter().map(|one| format!("{}\n", texts[one.case])).collect();
+        fs::write(&path, some).with_context(|| path.display().to_string())?;
+        let answers = oracle(&path)?;
+        ensure!(answers.len() == left.len(), "the oracle does not answer again");
+        let mut kept = Vec::new();
+        for (difference, answer) in left.into_iter().zip(&answers) {
+            if !difference.ends_with(answer)? {
+                kept.push(difference);
+            }
+        }
+        left = kept;
+    }
+    Ok(left)
+}
+
+/// Prints the first differences, and writes all cases that differ to files of their own.
+fn show(tools: &Tools, version: &str, left: &[&Difference], texts: &[String]) -> Result<()> {
+    for (at, difference) in left.iter().enumerate() {
+        let Difference { case, id, title, .. } = difference;
+        let path = tools.folder.join(format!("differs-{version}-{id}.jsonl"));
+        fs::write(&path, &texts[*case]).with_context(|| path.display().to_string())?;
+        if at < SHOWN {
+            report(&format!("{id}  {title}"));
+            difference.lines().iter().for_each(|line| report(&format!("    {line}")));
+            report(&format!("    the case: {}", path.display()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let plan = options(&["--cases", "5", "--seeds", "1,2", "--versions", "1.34,1.37"]);
+        let plan = plan.expect("they are right");
+        assert_eq!((plan.cases, plan.seeds, plan.release), (5, vec![1, 2], false));
+        assert_eq!(plan.versions, ["1.34", "1.37"]);
+        assert_eq!(options(&["--release"]).expect("it is right").seeds.len(), 1);
+        for wrong in [&["--cases"][..], &["--cases", "many"], &["--versions", "1.3"], &["--x", "1"]]
+        {
+            assert!(options(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}
