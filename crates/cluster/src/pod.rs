@@ -66,6 +66,10 @@ pub struct Pod {
     pub evict: Option<bool>,
     /// Annotation `descheduler.alpha.kubernetes.io/prefer-no-eviction`, with any value.
     pub prefer_no_eviction: bool,
+    /// Annotation `karpenter.sh/do-not-disrupt` with the value `true`.
+    pub do_not_disrupt: bool,
+    /// Annotation `cluster-autoscaler.kubernetes.io/safe-to-evict` with the value `false`.
+    pub unsafe_to_evict: bool,
     /// Annotation `kubernetes.io/config.mirror`, with any value.
     pub mirror: bool,
     /// Annotation `kubernetes.io/config.source` with a value other than `api`.

@@ -22,7 +22,7 @@ impl Object for PodObject {
         object: wire::Pod<'_>,
         mut flaws: Flaws,
     ) {
-        let metadata = object.metadata.unwrap_or_default();
+        let mut metadata = object.metadata.unwrap_or_default();
         let spec = object.spec.unwrap_or_default();
         let status = object.status.unwrap_or_default();
         if text(&metadata.name).is_empty() && !flaws.touch("metadata") {
@@ -33,7 +33,7 @@ impl Object for PodObject {
         let pools = &mut ingest.pools;
         let namespace = pools.sym(namespace_of(&metadata));
         let labels = pools.pairs(metadata.labels.as_ref());
-        let annotations = metadata.annotations.as_ref();
+        let annotations = metadata.annotations.take().unwrap_or_default();
         let asked = requests::requests(&spec);
         let (scored, scored_held) = requests::scored(&spec, &asked);
         let asked = pools.round(&asked);
@@ -64,12 +64,12 @@ impl Object for PodObject {
             scored,
             scored_held,
             resize: resize.map(Box::new),
-            evict: annotations.and_then(|a| a.evict.as_deref()).map(|value| value != "false"),
-            prefer_no_eviction: annotations.is_some_and(|a| a.prefer_no_eviction.is_some()),
-            mirror: annotations.is_some_and(|a| a.mirror.is_some()),
-            static_pod: annotations
-                .and_then(|annotations| annotations.source.as_deref())
-                .is_some_and(|source| source != "api"),
+            evict: annotations.evict.as_deref().map(|value| value != "false"),
+            prefer_no_eviction: annotations.prefer_no_eviction.is_some(),
+            do_not_disrupt: text(&annotations.do_not_disrupt) == "true",
+            unsafe_to_evict: text(&annotations.safe_to_evict) == "false",
+            mirror: annotations.mirror.is_some(),
+            static_pod: annotations.source.as_deref().is_some_and(|source| source != "api"),
             flawed: !flaws.is_empty(),
         };
         ingest.saw(pod.created);

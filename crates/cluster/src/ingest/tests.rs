@@ -210,6 +210,22 @@ fn annotations_that_mean_something() {
 }
 
 #[test]
+fn what_autoscalers_are_asked_to_leave_alone() {
+    let with = |annotation: &str, value: &str| {
+        let metadata = format!(r#", "annotations": {{"{annotation}": "{value}"}}"#);
+        let (snapshot, anomalies) = read(&[&pod("a", &metadata, "")]);
+        assert_eq!(anomalies, []);
+        (only(&snapshot).do_not_disrupt, only(&snapshot).unsafe_to_evict)
+    };
+    let (karpenter, autoscaler) =
+        ("karpenter.sh/do-not-disrupt", "cluster-autoscaler.kubernetes.io/safe-to-evict");
+    assert_eq!(with(karpenter, "true"), (true, false));
+    assert_eq!(with(karpenter, "false"), (false, false));
+    assert_eq!(with(autoscaler, "false"), (false, true));
+    assert_eq!(with(autoscaler, "true"), (false, false));
+}
+
+#[test]
 fn the_same_object_twice_is_one() {
     let state = |version: &str, phase: &str| {
         pod(

@@ -88,6 +88,10 @@ pub(crate) struct Annotations<'a> {
     pub(crate) evict: Option<Text<'a>>,
     #[serde(rename = "descheduler.alpha.kubernetes.io/prefer-no-eviction")]
     pub(crate) prefer_no_eviction: Option<IgnoredAny>,
+    #[serde(borrow, rename = "karpenter.sh/do-not-disrupt")]
+    pub(crate) do_not_disrupt: Option<Text<'a>>,
+    #[serde(borrow, rename = "cluster-autoscaler.kubernetes.io/safe-to-evict")]
+    pub(crate) safe_to_evict: Option<Text<'a>>,
     #[serde(rename = "kubernetes.io/config.mirror")]
     pub(crate) mirror: Option<IgnoredAny>,
     #[serde(borrow, rename = "kubernetes.io/config.source")]

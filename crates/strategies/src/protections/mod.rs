@@ -26,12 +26,17 @@
 //!         enabled: [RemoveDuplicates]
 //! ```
 //!
+//! Pods that autoscalers are asked to leave alone, by `karpenter.sh/do-not-disrupt: "true"` or
+//! `cluster-autoscaler.kubernetes.io/safe-to-evict: "false"`, are kept as well, except with
+//! placement off.
+//!
 //! `minPodAge` counts from the start of the pod, not from its creation. Where `SystemCriticalPods`
 //! is disabled no priority protects, `priorityThreshold` included. `FailedBarePods`, despite its
 //! name, keeps every pod without an owner; where it is disabled the failed ones may go. `nodeFit`
 //! looks at all ready nodes that `nodeSelector` of these arguments selects.
 
 mod age;
+mod autoscalers;
 mod budgets;
 mod claims;
 mod kind;
@@ -125,6 +130,7 @@ fn build(args: &mut Args<'_>) -> Option<Shield> {
     if chosen.has("PodsWithoutPDB") {
         all.push(Box::new(budgets::Unbudgeted));
     }
+    all.push(Box::new(autoscalers::Undisturbed));
     let rest = [preference, labels, replicas, age, fit, namespaces];
     all.extend(rest.into_iter().flatten());
     Some(Shield::new(all))
