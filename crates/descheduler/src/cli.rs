@@ -76,7 +76,8 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "RFC3339", value_parser = moment)]
     pub(crate) now: Option<Timestamp>,
 
-    /// What must be known about where a pod would land [default: what the policy says, else off]
+    /// What must be known about where a pod would land [default: what the policy says, else
+    /// improving]
     #[arg(long, value_name = "MODE", ignore_case = true)]
     pub(crate) placement: Option<PlacementMode>,
 

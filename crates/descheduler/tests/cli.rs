@@ -61,8 +61,8 @@ Options:
       --now <RFC3339>                The moment that ages are counted from [default: the newest
                                      timestamp in the cluster files]
       --placement <MODE>             What must be known about where a pod would land [default: what
-                                     the policy says, else off] [possible values: off, feasible,
-                                     improving]
+                                     the policy says, else improving] [possible values: off,
+                                     feasible, improving]
   -o, --output <FORMAT>              How to print the plan [default: text] [possible values: text,
                                      json]
       --check                        Exit with 3 when anything would be evicted
@@ -449,11 +449,11 @@ fn advice_goes_to_standard_error_and_the_plan_goes_on() {
 3 of 6 pods would move: 1 strategy, 1 node relieved
 the cluster as of 2026-01-01T06:00:00Z: 3 nodes, 6 pods
 
-Moves           from  why
+Moves           from  to           why
 RemovePodsViolatingNodeTaints  3 pods
-  shop/cache-1  a     does not tolerate example.com/old=true:NoSchedule
-  shop/db-0     a     does not tolerate example.com/old=true:NoSchedule
-  shop/db-1     a     does not tolerate example.com/old=true:NoSchedule
+  shop/cache-1  a     c            does not tolerate example.com/old=true:NoSchedule
+  shop/db-0     a     c            does not tolerate example.com/old=true:NoSchedule
+  shop/db-1     a     b or 1 more  does not tolerate example.com/old=true:NoSchedule
 
 Kept  1 pod that a strategy would move
 RemovePodsViolatingNodeTaints  1 pod
@@ -473,7 +473,7 @@ note[not-enabled]: `RemoveDuplicates` is configured but not enabled
   |
   = help: list it under `plugins` if it should run: `balance: {enabled: [RemoveDuplicates]}`
 
-note: no `placement` is set, so this is planned with `off`: where pods would land is not asked
+note: no `placement` is set, so pods move only where that is known to be better; `--placement off` plans as upstream does
 
 "#]]);
 }

@@ -31,9 +31,9 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// How moves are judged; nobody asks where pods land unless the policy says so.
+    /// How moves are judged; by where they lead unless the policy says otherwise.
     pub fn placement(&self) -> Placement {
-        self.placement.unwrap_or(Placement::Off)
+        self.placement.unwrap_or(Placement::DEFAULT)
     }
 
     /// All strategies in the order they run, each with the index of its profile.
@@ -93,6 +93,9 @@ pub enum Placement {
 }
 
 impl Placement {
+    /// The mode of a policy that does not say.
+    pub const DEFAULT: Self = Self::Improving;
+
     /// The confidence of a policy that does not say.
     pub const CONFIDENCE: f64 = 0.95;
 

@@ -36,8 +36,8 @@ pub(crate) fn run(arguments: &PlanArgs, printer: &mut Printer) -> Result<ExitCod
     policy.scheduler = scheduler::read(&arguments.scheduler, printer)?;
     if policy.placement.is_none() {
         printer.note(
-            "no `placement` is set, so this is planned with `off`: where pods would land is not \
-             asked",
+            "no `placement` is set, so pods move only where that is known to be better; `--placement \
+             off` plans as upstream does",
         );
     }
 
