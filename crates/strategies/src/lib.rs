@@ -3,12 +3,13 @@
 //! A strategy's file begins with its manual page and holds everything about it: its definition,
 //! its arguments with their checks, and its logic. Read [`pod_life_time`] first: it is the
 //! smallest complete one. What several share is beside them: which pods a strategy looks at
-//! (`scope`), in which order (`order`), on which nodes a pod could be (`reach`), whom it has
-//! anti-affinity to (`anti_affinity`), upstream's own fit check (`upstream_fit`), and how full nodes
-//! are (`utilization`).
+//! (`scope`), in which order (`order`), what its containers are doing (`containers`), on which nodes
+//! it could be (`reach`), whom it has anti-affinity to (`anti_affinity`), upstream's own fit check
+//! (`upstream_fit`), and how full nodes are (`utilization`).
 
 mod age;
 mod anti_affinity;
+mod containers;
 mod order;
 mod protections;
 mod reach;
@@ -31,6 +32,8 @@ strategies! {
     low_node_utilization,
     pod_life_time,
     remove_duplicates,
+    remove_failed_pods,
+    remove_pods_having_too_many_restarts,
     remove_pods_violating_inter_pod_anti_affinity,
     remove_pods_violating_node_affinity,
     remove_pods_violating_node_taints,
@@ -42,8 +45,6 @@ pub const REGISTRY: Registry = Registry {
     evictor: &protections::DEF,
     planned: &[
         ("HighNodeUtilization", Pass::Balance),
-        ("RemoveFailedPods", Pass::Deschedule),
-        ("RemovePodsHavingTooManyRestarts", Pass::Deschedule),
         ("RemovePodsViolatingTopologySpreadConstraint", Pass::Balance),
     ],
 };

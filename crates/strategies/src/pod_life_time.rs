@@ -23,12 +23,13 @@
 //! At least one of `maxPodLifeTimeSeconds`, `states`, `conditions` and `exitCodes` must be given.
 //! Unlike most strategies it also looks at pods that have ended.
 
-use descheduler_cluster::{ContainerKind, ContainerState, NodeId, Pod, PodId, Snapshot, Sym};
+use descheduler_cluster::{NodeId, Pod, PodId, Snapshot, Sym};
 use descheduler_engine::{
     Anywhere, Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
 };
 
 use crate::age::{seconds_since, span};
+use crate::containers::Containers;
 use crate::order::oldest_first;
 use crate::scope::{Scope, include_or_exclude};
 
@@ -267,16 +268,7 @@ impl<'p, 's> Filter<'p, 's> {
         if self.states.contains(&pod.reason) {
             return Some(format!("reason {}", self.snapshot.text(pod.reason)));
         }
-        let looked_at = pod.containers.iter().filter(|container| match container.kind {
-            ContainerKind::Regular => true,
-            ContainerKind::Init => self.strategy.init_containers,
-            ContainerKind::Ephemeral => self.strategy.ephemeral_containers,
-        });
-        let mut reasons = looked_at.filter_map(|container| match container.state {
-            ContainerState::Running => None,
-            ContainerState::Waiting(reason) => Some(reason),
-            ContainerState::Terminated { reason, .. } => Some(reason),
-        });
+        let mut reasons = self.containers().reasons(pod);
         let reason = reasons.find(|reason| self.states.contains(reason))?;
         Some(format!("a container is {}", self.snapshot.text(reason)))
     }
@@ -308,16 +300,17 @@ impl<'p, 's> Filter<'p, 's> {
         format!("condition {kind}={status}{age}")
     }
 
+    /// Those that `states` is about.
+    fn containers(&self) -> Containers {
+        Containers {
+            init: self.strategy.init_containers,
+            ephemeral: self.strategy.ephemeral_containers,
+        }
+    }
+
     fn exit_code(&self, pod: &Pod) -> Option<String> {
-        let looked_at = pod.containers.iter().filter(|container| match container.kind {
-            ContainerKind::Regular => true,
-            ContainerKind::Init => self.strategy.init_containers,
-            ContainerKind::Ephemeral => false,
-        });
-        let mut codes = looked_at.filter_map(|container| match container.state {
-            ContainerState::Terminated { exit_code, .. } => Some(exit_code),
-            ContainerState::Running | ContainerState::Waiting(_) => None,
-        });
+        let counted = Containers { ephemeral: false, ..self.containers() };
+        let mut codes = counted.exit_codes(pod);
         let code = codes.find(|code| self.strategy.exit_codes.contains(code))?;
         Some(format!("a container ended with {code}"))
     }

@@ -40,6 +40,15 @@ fn args_of(strategy: &str) -> Vec<serde_json::Value> {
             json!({"maxPodLifeTimeSeconds": 60, "labelSelector": {"matchLabels": {"app": "web"}}}),
         ],
         "RemoveDuplicates" => vec![json!({}), json!({"excludeOwnerKinds": ["Job"]})],
+        "RemoveFailedPods" => vec![
+            json!({}),
+            json!({"minPodLifetimeSeconds": 0, "reasons": ["Error"], "excludeOwnerKinds": ["Job"]}),
+            json!({"exitCodes": [1], "includingInitContainers": true}),
+        ],
+        "RemovePodsHavingTooManyRestarts" => vec![
+            json!({"podRestartThreshold": 1}),
+            json!({"podRestartThreshold": 10, "states": ["Running"], "includingInitContainers": true}),
+        ],
         "RemovePodsViolatingInterPodAntiAffinity" => {
             vec![json!({}), json!({"namespaces": {"exclude": ["y"]}})]
         }
@@ -158,6 +167,7 @@ fn pod() -> impl Strategy<Value = (&'static str, Option<usize>, String)> {
                 "waiting=CrashLoopBackOff",
             ],
         ),
+        (1, vec!["restarts=3", "restarts=30"]),
         (1, vec!["terminating", "emptyDir", "pvc=data", "qos=Guaranteed", "qos=Burstable"]),
         (
             1,

@@ -1,0 +1,161 @@
+//! Evicts pods that have failed.
+//!
+//! A pod in the phase `Failed` runs no more and holds no place, but it stays in the way of whoever
+//! looks: evicted by the kubelet, turned away by its node, or ended with an error. Nothing else
+//! clears it away before there are thousands.
+//!
+//! ```yaml
+//! apiVersion: descheduler/v1alpha2
+//! kind: DeschedulerPolicy
+//! profiles:
+//!   - name: failed
+//!     pluginConfig:
+//!       - name: RemoveFailedPods
+//!         args:
+//!           reasons: [NodeAffinity, OutOfcpu]
+//!           minPodLifetimeSeconds: 3600
+//!           excludeOwnerKinds: [Job]
+//!     plugins:
+//!       deschedule:
+//!         enabled: [RemoveFailedPods]
+//! ```
+//!
+//! A pod must pass every filter that is given. Pods without an owner are protected unless the
+//! protection `FailedBarePods` is disabled. A Job may need its failed pods to count its retries, so
+//! think of `excludeOwnerKinds`.
+
+use descheduler_cluster::{NodeId, Phase, Pod, PodId, Snapshot, Sym};
+use descheduler_engine::{
+    Anywhere, Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
+};
+
+use crate::age::{seconds_since, span};
+use crate::containers::Containers;
+use crate::order::owners_take_turns;
+use crate::scope::Scope;
+
+pub(crate) static DEF: StrategyDef = StrategyDef {
+    name: "RemoveFailedPods",
+    pass: Pass::Deschedule,
+    summary: "Evicts pods that have failed.",
+    build,
+};
+
+/// The pod has failed and passes every filter.
+const FAILED: &str = "Failed";
+
+/// Time enough to look at what went wrong.
+const MIN_SECONDS: u64 = 3600;
+
+struct RemoveFailedPods {
+    scope: Scope,
+    exclude_owner_kinds: Vec<String>,
+    min_seconds: u64,
+    reasons: Vec<String>,
+    exit_codes: Vec<i32>,
+    containers: Containers,
+}
+
+fn build(args: &mut Args<'_>) -> Option<Box<dyn Strategy>> {
+    Some(Box::new(RemoveFailedPods {
+        scope: Scope::read(args),
+        exclude_owner_kinds: args
+            .list("excludeOwnerKinds", "Pods with an owner of one of these kinds are left alone."),
+        min_seconds: args
+            .arg("minPodLifetimeSeconds", "Only pods created at least so long ago.")
+            .or(MIN_SECONDS),
+        reasons: args.list(
+            "reasons",
+            "Only pods whose reason, or one of whose containers' waiting or terminated reason, is \
+             one of these.",
+        ),
+        exit_codes: args.list("exitCodes", "Only pods with a container that ended with one."),
+        containers: Containers {
+            init: args
+                .flag("includingInitContainers", "`reasons` and `exitCodes` are about these too."),
+            ephemeral: false,
+        },
+    }))
+}
+
+impl Strategy for RemoveFailedPods {
+    fn run(&self, turn: &mut Turn<'_, '_>) {
+        let snapshot = turn.snapshot();
+        let filter = Filter::new(self, snapshot);
+        let scope = self.scope.bind(snapshot);
+        let mut found: Vec<(PodId, String)> = Vec::new();
+        for &node in turn.nodes() {
+            let pods = turn.view().pods_on(node).filter(|&id| {
+                snapshot.pod(id).phase == Phase::Failed && scope.admits(id)
+            });
+            found.extend(pods.filter_map(|id| Some((id, filter.why(snapshot.pod(id))?))));
+        }
+        if turn.knows_places() {
+            owners_take_turns(snapshot, &mut found, |(pod, _)| *pod);
+        }
+        for (pod, why) in found {
+            let _ = turn.propose(Proposal { pod, reason: Reason::new(FAILED, why) });
+        }
+    }
+
+    /// What has failed holds no place, and what comes back may be anywhere.
+    fn judge<'s>(&'s self, _: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
+        Box::new(Anywhere)
+    }
+}
+
+/// The filters made ready for one snapshot (docs/spec/strategies.md section 15.2).
+struct Filter<'p, 's> {
+    strategy: &'p RemoveFailedPods,
+    snapshot: &'s Snapshot,
+    excluded: Vec<Sym>,
+    reasons: Vec<Sym>,
+}
+
+impl<'p, 's> Filter<'p, 's> {
+    fn new(strategy: &'p RemoveFailedPods, snapshot: &'s Snapshot) -> Self {
+        let symbols = |names: &[String]| names.iter().map(|name| snapshot.sym(name)).collect();
+        Self {
+            strategy,
+            snapshot,
+            excluded: symbols(&strategy.exclude_owner_kinds),
+            reasons: symbols(&strategy.reasons),
+        }
+    }
+
+    /// What the failed pod passes the filters with, if it passes all.
+    fn why(&self, pod: &Pod) -> Option<String> {
+        let mut why = vec![self.age(pod)?];
+        if pod.owners.iter().any(|owner| self.excluded.contains(&owner.kind)) {
+            return None;
+        }
+        if !self.reasons.is_empty() {
+            why.push(self.reason(pod)?);
+        }
+        if !self.strategy.exit_codes.is_empty() {
+            let codes = &self.strategy.exit_codes;
+            let code = self.strategy.containers.exit_codes(pod).find(|code| codes.contains(code))?;
+            why.push(format!("a container ended with {code}"));
+        }
+        Some(why.join(", "))
+    }
+
+    /// How old it is, if it is old enough. One from the future is not.
+    fn age(&self, pod: &Pod) -> Option<String> {
+        let min = self.strategy.min_seconds;
+        let Some(created) = pod.created else {
+            return Some("failed, no time of creation, so old enough".to_owned());
+        };
+        let age = seconds_since(created, self.snapshot.taken_at())?;
+        (age >= min).then(|| format!("failed, {} old, kept for {}", span(age), span(min)))
+    }
+
+    fn reason(&self, pod: &Pod) -> Option<String> {
+        if self.reasons.contains(&pod.reason) {
+            return Some(format!("reason {}", self.snapshot.text(pod.reason)));
+        }
+        let mut reasons = self.strategy.containers.reasons(pod);
+        let reason = reasons.find(|reason| self.reasons.contains(reason))?;
+        Some(format!("a container is {}", self.snapshot.text(reason)))
+    }
+}
