@@ -11,7 +11,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask test | tidy | codegen [--check] | \
                      bench [--sizes NODES/PODS,..] [--runs N] | \
-                     oracle [--cases N] [--seeds N,..] [--versions 1.36,..] [--release]";
+                     oracle [--cases N] [--seeds N,..] [--file CASES] [--versions 1.36,..] \
+                     [--release]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -20,6 +20,7 @@ mod anomaly;
 mod budgets;
 mod drafts;
 mod finish;
+mod migration;
 mod node;
 mod other;
 mod pod;

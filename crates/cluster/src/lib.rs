@@ -53,7 +53,7 @@ pub use spec::{Features, HostPort, InlineVolume, PodSpec, SpreadConstraint};
 pub use taints::{Effect, Taint, Toleration, TolerationOperator};
 pub use volumes::{
     AccessModes, Claim, ClaimRef, CsiDriver, CsiNode, CsiStorageCapacity, LegacyVolume,
-    PersistentVolume, StorageClass, TopologyTerm, VolumeAttachment,
+    MigratedDisk, PersistentVolume, StorageClass, TopologyTerm, VolumeAttachment,
 };
 pub use workloads::{
     Job, Revision, Service, StatefulSet, Template, Workload, WorkloadDetails, WorkloadKind,

@@ -148,6 +148,8 @@ pub struct Owner {
     pub uid: Sym,
     /// `controller: true`.
     pub controller: bool,
+    /// Its `apiVersion` says that it is called like a kind of Kubernetes' own, but is none.
+    pub foreign: bool,
 }
 
 /// `status.phase`.

@@ -7,6 +7,7 @@ use crate::affinity::{NodeSelector, PodAffinityTerm, PreferredPodTerm, Preferred
 use crate::intern::Sym;
 use crate::labels::Selector;
 use crate::taints::Toleration;
+use crate::volumes::MigratedDisk;
 
 /// What the pods of one template have in common; shared between them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -43,6 +44,9 @@ pub struct PodSpec {
     pub host_ports: Box<[HostPort]>,
     /// Volumes of the kinds that two pods of a node may not share (section 8).
     pub inline_volumes: Box<[InlineVolume]>,
+    /// Volumes that the pod names itself, by drivers that were part of Kubernetes once: they count
+    /// against the limits of a node (section 8).
+    pub migrated_disks: Box<[MigratedDisk]>,
     /// `schedulerName`, `default-scheduler` when absent.
     pub scheduler_name: Sym,
     /// Features that the node has to declare.

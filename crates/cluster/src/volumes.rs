@@ -114,15 +114,26 @@ pub struct ClaimRef {
     pub uid: Box<str>,
 }
 
-/// A volume as a driver that was part of Kubernetes names it, and as the one that took over does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A PersistentVolume of a driver that was part of Kubernetes.
+#[derive(Clone, Debug)]
 pub struct LegacyVolume {
+    /// How the driver that took over names it.
+    pub disk: MigratedDisk,
+    /// `spec.nodeAffinity.required` as that driver would have written it, which holds on nodes
+    /// whose CSINode says that it took over.
+    pub affinity: Option<NodeSelector>,
+}
+
+/// A volume as a driver that was part of Kubernetes names it, and as the one that took over does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MigratedDisk {
     /// The name of the old driver, such as `kubernetes.io/aws-ebs`; a CSINode may list it.
     pub plugin: Sym,
     /// The new driver, such as `ebs.csi.aws.com`.
     pub driver: Sym,
-    /// The handle that the volume has with the new driver.
-    pub handle: Sym,
+    /// The handle that the volume has with the new driver; `None` when that driver has no name
+    /// for such a volume.
+    pub handle: Option<Sym>,
 }
 
 /// The CSI driver that took over from a driver that was part of Kubernetes, for those whose

@@ -10,7 +10,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Map, Value};
 
 /// The files.
-const FILES: [&str; 2] = ["scheduler_cases.json", "scheduler_cases_1.37.jsonl"];
+const FILES: [&str; 3] =
+    ["scheduler_cases.json", "scheduler_cases_1.37.jsonl", "scheduler_cases_more.jsonl"];
 
 /// The versions, each with the one whose answers are its own.
 const VERSIONS: [(&str, &str); 4] =

@@ -248,12 +248,20 @@ fn score(cycle: &Cycle<'_, '_>, placement: &mut Placement, detail: bool) -> Resu
         return Ok(());
     }
     let nodes: Vec<NodeId> = placement.feasible.iter().map(|scored| scored.node).collect();
+    let failed = |stage, plugin, message| Err(CycleError { stage, plugin, message });
+    // A plugin whose scores are switched off prepares them all the same, and may fail at it.
+    for &plugin in &cycle.profile.pre_score {
+        if !cycle.profile.score.iter().any(|&(other, _)| other == plugin)
+            && let Scores::Error(message) = plugins::scores(plugin, cycle, &nodes)
+        {
+            return failed(Stage::PreScore, plugin, message);
+        }
+    }
     for &(plugin, weight) in &cycle.profile.score {
-        let failed = |stage| move |message| CycleError { stage, plugin, message };
         let scores = match plugins::scores(plugin, cycle, &nodes) {
             Scores::Skip => continue,
-            Scores::Error(message) => return Err(failed(Stage::PreScore)(message)),
-            Scores::Panic(message) => return Err(failed(Stage::Panic)(message)),
+            Scores::Error(message) => return failed(Stage::PreScore, plugin, message),
+            Scores::Panic(message) => return failed(Stage::Panic, plugin, message),
             Scores::By(scores) => scores,
         };
         let mut raw: Vec<i64> = nodes.iter().map(|&node| scores.raw(cycle, node)).collect();

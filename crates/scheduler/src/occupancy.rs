@@ -235,18 +235,17 @@ impl<'s> Occupancy<'s> {
         }
     }
 
-    /// Whether some pod on a node uses a claim.
+    /// Whether some pod on a node uses a claim. Of pods that a node is kept free for, the scheduler
+    /// compares only the name of the claim.
     pub(crate) fn uses_claim(&self, namespace: Sym, claim: &str) -> bool {
-        let uses = |claims: &[Box<str>], own: &[Box<str>]| {
-            claims.iter().chain(own).any(|name| **name == *claim)
-        };
+        let uses = |claims: &[Box<str>]| claims.iter().any(|name| **name == *claim);
         let groups = self.snapshot.groups_in(namespace).iter();
         let mut pods = groups.flat_map(|&group| &self.snapshot.group(group).pods);
         pods.any(|&id| {
             let pod = self.snapshot.pod(id);
-            self.pods[id.index()] != State::Elsewhere && uses(&pod.claims, &pod.ephemeral_claims)
-        }) || self.placed.iter().any(|Placed { pod, .. }| {
-            pod.namespace == namespace && uses(pod.claims, pod.ephemeral_claims)
+            self.pods[id.index()] != State::Elsewhere && uses(&pod.claims)
+        }) || self.placed.iter().any(|Placed { pod, nominated, .. }| {
+            (*nominated || pod.namespace == namespace) && uses(pod.claims)
         })
     }
 

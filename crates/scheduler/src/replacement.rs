@@ -96,6 +96,7 @@ pub(crate) fn replacement<'s>(
         return Replacement::Nothing(Nothing::NoOwner);
     };
     let found = match snapshot.text(owner.kind) {
+        _ if owner.foreign => Ok((PodRef::of(snapshot, id).unbound(), Old::Unknown)),
         "ReplicaSet" => replica(snapshot, id, owner, Kind::ReplicaSet, there(owner)),
         "ReplicationController" => {
             replica(snapshot, id, owner, Kind::ReplicationController, there(owner))

@@ -100,8 +100,8 @@ pub(crate) struct Rules {
     pub(crate) loose_namespace_selectors: bool,
     /// NodeVolumeLimits rejects nodes without a driver that asks for it (14.6).
     pub(crate) missing_drivers_count: bool,
-    /// Volumes of drivers that were part of Kubernetes count against a node's limits only where its
-    /// CSINode says that another driver took over (8).
+    /// Portworx volumes from before it had a driver of its own count against a node's limits only
+    /// where its CSINode says that the driver took over (8).
     pub(crate) migration_is_announced: bool,
     /// VolumeBinding scores by capacity (14.1).
     pub(crate) capacity_scores: bool,

@@ -1,4 +1,5 @@
-//! `cargo xtask oracle`: our model of kube-scheduler against its real plugins, on random cases.
+//! `cargo xtask oracle`: our model of kube-scheduler against its real plugins, on random cases or
+//! on those of a file.
 //!
 //! The plugins run in a Go program, `e2e/scheduler-oracle/`, which also makes the cases. What is
 //! built and written lies in `scheduler-oracle/` in the target folder; Go's own cache is the
@@ -20,6 +21,8 @@ use compare::{Difference, Tally};
 const SOURCES: &str = "e2e/scheduler-oracle";
 /// The versions that it can be built for.
 const VERSIONS: [&str; 4] = ["1.34", "1.35", "1.36", "1.37"];
+/// What makes random cases, each an equal share.
+const GENERATORS: [&str; 2] = ["gen_cases.py", "rare_cases.py"];
 /// Cases for each seed, unless `--cases` says otherwise. The tests take as many.
 const CASES: usize = 2000;
 /// So many differences are shown for each version and seed.
@@ -32,8 +35,16 @@ const RETRIES: usize = 10;
 struct Plan {
     cases: usize,
     seeds: Vec<u64>,
+    /// Cases that are there already, in place of random ones.
+    file: Option<PathBuf>,
     versions: Vec<&'static str>,
     release: bool,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { cases: CASES, seeds: vec![1], file: None, versions: vec!["1.36"], release: false }
+    }
 }
 
 /// Compares as asked.
@@ -46,13 +57,13 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<()> {
 /// A share of it that is always the same and takes seconds, once Go has built; `Err` with the
 /// reason if it cannot be had here.
 pub(crate) fn share(root: &Path) -> Result<impl FnOnce() -> Result<()>> {
-    let plan = Plan { cases: CASES, seeds: vec![1], versions: vec!["1.36"], release: false };
+    let plan = Plan::default();
     let tools = Tools::find(root, &plan.versions)?;
     Ok(move || compare(&tools, &plan))
 }
 
 fn options(arguments: &[&str]) -> Result<Plan> {
-    let mut plan = Plan { cases: CASES, seeds: Vec::new(), versions: vec!["1.36"], release: false };
+    let mut plan = Plan { seeds: Vec::new(), ..Plan::default() };
     let mut rest = arguments.iter();
     while let Some(option) = rest.next() {
         if *option == "--release" {
@@ -65,9 +76,11 @@ fn options(arguments: &[&str]) -> Result<Plan> {
         match *option {
             "--cases" => plan.cases = usize::try_from(number(value)?)?,
             "--seeds" => plan.seeds = value.split(',').map(number).collect::<Result<_>>()?,
+            "--file" => plan.file = Some(PathBuf::from(value)),
             "--versions" => plan.versions = value.split(',').map(version).collect::<Result<_>>()?,
             _ => bail!(
-                "unknown option `{option}`; there are --cases, --seeds, --versions and --release"
+                "unknown option `{option}`; there are --cases, --seeds, --file, --versions and \
+                 --release"
             ),
         }
     }
@@ -128,14 +141,18 @@ impl Tools {
     }
 
     /// Makes cases and writes them to a file.
-    fn cases(&self, version: &str, seed: u64, count: usize) -> Result<(PathBuf, Vec<String>)> {
-        let mut make = Command::new("python3");
-        make.current_dir(&self.sources).arg("-B").arg("gen_cases.py");
-        make.args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
-        let output = quiet(make.args(["--version", version])).context("make cases")?;
+    fn cases(&self, version: &str, seed: u64, count: usize) -> Result<PathBuf> {
+        let mut cases = Vec::new();
+        for (at, generator) in GENERATORS.iter().enumerate() {
+            let share = (count + at) / GENERATORS.len();
+            let mut make = Command::new("python3");
+            make.current_dir(&self.sources).arg("-B").arg(generator);
+            make.args(["--seed", &seed.to_string(), "--count", &share.to_string()]);
+            cases.extend(quiet(make.args(["--version", version])).context("make cases")?.stdout);
+        }
         let path = self.folder.join(format!("cases-{version}-{seed}.jsonl"));
-        fs::write(&path, &output.stdout).with_context(|| path.display().to_string())?;
-        Ok((path, lines(&output.stdout)))
+        fs::write(&path, cases).with_context(|| path.display().to_string())?;
+        Ok(path)
     }
 }
 
@@ -162,7 +179,7 @@ fn lines(bytes: &[u8]) -> Vec<String> {
 }
 
 fn compare(tools: &Tools, plan: &Plan) -> Result<()> {
-    let Plan { cases, seeds, versions, release } = plan;
+    let Plan { cases, seeds, file, versions, release } = plan;
     let model = build_model(&tools.target, *release)?;
     let mut differ = 0;
     for version in versions {
@@ -172,25 +189,40 @@ fn compare(tools: &Tools, plan: &Plan) -> Result<()> {
             "kube-scheduler {version}: built in {:.1} s",
             begun.elapsed().as_secs_f64()
         ));
-        for &seed in seeds {
+        if let Some(path) = file {
+            report(&format!("kube-scheduler {version}: {}", path.display()));
+            differ += compare_file(tools, version, [&oracle, &model], path)?;
+            continue;
+        }
+        for seed in seeds {
             report(&format!("kube-scheduler {version}, seed {seed}: {cases} cases"));
-            let (path, texts) = tools.cases(version, seed, *cases)?;
-            let oracle = |path: &Path| ask_oracle(&oracle, path);
-            let tally = Tally::of(&texts, &oracle(&path)?, &ask_model(&model, &path, version)?)?;
-            let left = again(tools, &tally, &texts, oracle)?;
-            show(tools, version, &left, &texts)?;
-            let Tally { same, refused, differences } = &tally;
-            let undetermined = differences.len() - left.len();
-            report(&format!(
-                "{same} agree, {} differ, {undetermined} are not determined, {refused} cannot be \
-                 judged",
-                left.len(),
-            ));
-            differ += left.len();
+            let path = tools.cases(version, *seed, *cases)?;
+            differ += compare_file(tools, version, [&oracle, &model], &path)?;
         }
     }
     ensure!(differ == 0, "the model and kube-scheduler differ on {differ} cases");
     Ok(())
+}
+
+/// Compares the two programs on the cases of a file, and returns on how many they differ.
+fn compare_file(
+    tools: &Tools,
+    version: &str,
+    [oracle, model]: [&Path; 2],
+    path: &Path,
+) -> Result<usize> {
+    let texts = lines(&fs::read(path).with_context(|| path.display().to_string())?);
+    let oracle = |path: &Path| ask_oracle(oracle, path);
+    let tally = Tally::of(&texts, &oracle(path)?, &ask_model(model, path, version)?)?;
+    let left = again(tools, &tally, &texts, oracle)?;
+    show(tools, version, &left, &texts)?;
+    let Tally { same, refused, differences } = &tally;
+    let undetermined = differences.len() - left.len();
+    report(&format!(
+        "{same} agree, {} differ, {undetermined} are not determined, {refused} cannot be judged",
+        left.len(),
+    ));
+    Ok(left.len())
 }
 
 fn build_model(target: &Path, release: bool) -> Result<PathBuf> {
@@ -258,7 +290,8 @@ fn show(tools: &Tools, version: &str, left: &[&Difference], texts: &[String]) ->
         if at < SHOWN {
             report(&format!("{id}  {title}"));
             difference.lines().iter().for_each(|line| report(&format!("    {line}")));
-            report(&format!("    the case: {}", path.display()));
+            let path = path.display();
+            report(&format!("    again: cargo xtask oracle --versions {version} --file {path}"));
         }
     }
     Ok(())
@@ -275,6 +308,8 @@ mod tests {
         assert_eq!((plan.cases, plan.seeds, plan.release), (5, vec![1, 2], false));
         assert_eq!(plan.versions, ["1.34", "1.37"]);
         assert_eq!(options(&["--release"]).expect("it is right").seeds.len(), 1);
+        let file = options(&["--file", "cases.jsonl"]).expect("it is right").file;
+        assert_eq!(file.as_deref(), Some(Path::new("cases.jsonl")));
         for wrong in [&["--cases"][..], &["--cases", "many"], &["--versions", "1.3"], &["--x", "1"]]
         {
             assert!(options(wrong).is_err(), "{wrong:?}");

@@ -129,6 +129,7 @@ impl Pools {
                 name: self.sym_of(&owner.name),
                 uid: self.sym_of(&owner.uid),
                 controller: owner.controller == Some(true),
+                foreign: is_foreign(owner),
             })
             .collect();
         if let Some(known) = self.owners.get(owners.as_slice()) {
@@ -159,6 +160,18 @@ impl Pools {
         });
         id
     }
+}
+
+/// Whether an owner is called like a kind of Kubernetes' own without being one, such as the
+/// StatefulSet of another group.
+fn is_foreign(owner: &wire::OwnerReference<'_>) -> bool {
+    let version = match text(&owner.kind) {
+        "ReplicaSet" | "StatefulSet" | "DaemonSet" | "Deployment" => "apps/v1",
+        "Job" | "CronJob" => "batch/v1",
+        "ReplicationController" | "Node" => "v1",
+        _ => return false,
+    };
+    !matches!(text(&owner.api_version), found if found.is_empty() || found == version)
 }
 
 fn share<T: Hash + Eq>(pool: &mut HashSet<Arc<T>, FxBuildHasher>, value: T) -> Arc<T> {

@@ -1,6 +1,7 @@
 //! `spec` of a pod, or of the pods that a template would make.
 
 use super::anomaly::Flaws;
+use super::migration;
 use super::pools::{Pools, complain_of_amounts};
 use super::salvage::without_position;
 use super::selectors::{
@@ -56,6 +57,7 @@ pub(super) fn pod_spec(
             .collect(),
         host_ports: host_ports(pools, spec, defaults, flaws),
         inline_volumes: volumes().filter_map(|volume| inline_volume(pools, volume)).collect(),
+        migrated_disks: volumes().filter_map(|one| migration::of_pod(pools, one)).collect(),
         scheduler_name: match text(&spec.scheduler_name) {
             "" => pools.sym("default-scheduler"),
             name => pools.sym(name),

@@ -4,6 +4,7 @@
 //! left out: what is not known stops a pod from being moved, what is known wrongly does not.
 
 use super::anomaly::{Flaws, Origin};
+use super::migration;
 use super::pools::{Pools, complain_of_amounts, namespace_of};
 use super::selectors::{node_selector, selector_of};
 use super::{Ingest, Object};
@@ -11,8 +12,8 @@ use crate::intern::Sym;
 use crate::quantity::Quantity;
 use crate::requests::Totals;
 use crate::volumes::{
-    AccessModes, Claim, ClaimRef, CsiDriver, CsiNode, CsiStorageCapacity, LegacyVolume,
-    PersistentVolume, StorageClass, TopologyTerm, VolumeAttachment, successor,
+    AccessModes, Claim, ClaimRef, CsiDriver, CsiNode, CsiStorageCapacity, PersistentVolume,
+    StorageClass, TopologyTerm, VolumeAttachment,
 };
 use crate::wire::{self, Amount, Amounts, Metadata, Text, text};
 
@@ -99,7 +100,7 @@ impl Object for VolumeObject {
                 .csi
                 .as_ref()
                 .map(|csi| (pools.sym_of(&csi.driver), pools.sym_of(&csi.volume_handle))),
-            legacy: legacy(pools, &spec),
+            legacy: migration::of_volume(pools, &spec, metadata.labels.as_ref()),
         };
         let draft =
             ingest.settle(origin, json, ("PersistentVolume", false), &metadata, &flaws, volume);
@@ -277,26 +278,6 @@ fn access_modes(modes: Option<&Vec<Text<'_>>>) -> AccessModes {
             "ReadWriteOncePod" => AccessModes::READ_WRITE_ONCE_POD,
             // No such mode: the API server lets none through.
             _ => AccessModes::default(),
-        })
-    })
-}
-
-/// The volume of a driver that was part of Kubernetes. The handle is the name that the old driver
-/// has for it; that tells volumes apart, and the other name is never asked for.
-fn legacy(pools: &mut Pools, spec: &wire::VolumeSpec<'_>) -> Option<LegacyVolume> {
-    let sources = [
-        ("kubernetes.io/aws-ebs", &spec.aws_elastic_block_store),
-        ("kubernetes.io/gce-pd", &spec.gce_persistent_disk),
-        ("kubernetes.io/azure-disk", &spec.azure_disk),
-        ("kubernetes.io/cinder", &spec.cinder),
-        ("kubernetes.io/portworx-volume", &spec.portworx_volume),
-    ];
-    sources.into_iter().find_map(|(plugin, disk)| {
-        let disk = disk.as_ref()?;
-        Some(LegacyVolume {
-            plugin: pools.sym(plugin),
-            driver: pools.sym(successor(plugin)?),
-            handle: pools.sym_of(&disk.id),
         })
     })
 }

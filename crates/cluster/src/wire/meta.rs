@@ -109,8 +109,10 @@ pub(crate) struct Annotations<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(expecting = "an object")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct OwnerReference<'a> {
+    #[serde(borrow)]
+    pub(crate) api_version: Option<Text<'a>>,
     #[serde(borrow)]
     pub(crate) kind: Option<Text<'a>>,
     #[serde(borrow)]
@@ -129,7 +131,7 @@ pub(crate) struct LabelSelector<'a> {
     pub(crate) match_expressions: Option<Vec<Expression<'a>>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(expecting = "an object")]
 pub(crate) struct Expression<'a> {
     #[serde(borrow)]

@@ -143,6 +143,12 @@ pub(crate) struct Volume<'a> {
     #[serde(borrow)]
     pub(crate) aws_elastic_block_store: Option<Box<Disk<'a>>>,
     #[serde(borrow)]
+    pub(crate) azure_disk: Option<Box<Disk<'a>>>,
+    #[serde(borrow)]
+    pub(crate) cinder: Option<Box<Disk<'a>>>,
+    #[serde(borrow)]
+    pub(crate) portworx_volume: Option<Box<Disk<'a>>>,
+    #[serde(borrow)]
     pub(crate) iscsi: Option<Box<Iscsi<'a>>>,
     #[serde(borrow)]
     pub(crate) rbd: Option<Box<Rbd<'a>>>,
@@ -168,6 +174,8 @@ pub(crate) struct ImageSource<'a> {
 pub(crate) struct Disk<'a> {
     #[serde(borrow, alias = "pdName", alias = "volumeID", alias = "diskURI")]
     pub(crate) id: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(crate) kind: Option<Text<'a>>,
     pub(crate) read_only: Option<bool>,
 }
 
@@ -211,14 +219,14 @@ pub(crate) struct NodeAffinity<'a> {
     pub(crate) preferred_during_scheduling_ignored_during_execution: Option<Vec<PreferredTerm<'a>>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct NodeSelector<'a> {
     #[serde(borrow)]
     pub(crate) node_selector_terms: Option<Vec<NodeSelectorTerm<'a>>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 pub(crate) struct NodeSelectorTerm<'a> {
     #[serde(borrow)]

@@ -36,10 +36,11 @@ impl Volume<'_> {
 struct Limits;
 
 pub(super) fn prepare<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
-    match cycle.pod.claims.is_empty() && cycle.pod.ephemeral_claims.is_empty() {
-        true => Prepared::Skip,
-        false => Prepared::filter(Limits),
-    }
+    let pod = cycle.pod;
+    let nothing = pod.claims.is_empty()
+        && pod.ephemeral_claims.is_empty()
+        && pod.spec.migrated_disks.is_empty();
+    if nothing { Prepared::Skip } else { Prepared::filter(Limits) }
 }
 
 impl<'s> NodeFilter<'s> for Limits {
@@ -118,7 +119,22 @@ fn volumes_of<'s>(
         }
         found.extend(volume_of(cycle, csi_node, claim));
     }
+    for disk in &pod.spec.migrated_disks {
+        if takes_over(cycle, csi_node, disk.plugin) {
+            let Some(handle) = disk.handle else {
+                return Err("a volume has no name with the driver that took over".to_owned());
+            };
+            found.insert(Volume::Known { driver: disk.driver, handle });
+        }
+    }
     Ok(())
+}
+
+/// Whether the volumes of a driver that was part of Kubernetes count on a node.
+fn takes_over(cycle: &Cycle<'_, '_>, csi_node: Option<&CsiNode>, plugin: Sym) -> bool {
+    let announced = cycle.model.rules.migration_is_announced
+        && cycle.snapshot().text(plugin) == "kubernetes.io/portworx-volume";
+    csi_node.is_some_and(|node| !announced || node.migrated.contains(&plugin))
 }
 
 fn volume_of<'s>(
@@ -127,20 +143,17 @@ fn volume_of<'s>(
     claim: &'s Claim,
 ) -> Option<Volume<'s>> {
     let snapshot = cycle.snapshot();
-    let takes_over = |plugin: Sym| {
-        !cycle.model.rules.migration_is_announced
-            || csi_node.is_some_and(|node| node.migrated.contains(&plugin))
-    };
     if let Some(volume) = snapshot.volume(claim.volume) {
         if let Some((driver, handle)) = volume.csi {
             return Some(Volume::Known { driver, handle });
         }
-        let legacy = volume.legacy.filter(|legacy| takes_over(legacy.plugin))?;
-        return Some(Volume::Known { driver: legacy.driver, handle: legacy.handle });
+        let disk = volume.legacy.as_ref()?.disk;
+        let handle = disk.handle.filter(|_| takes_over(cycle, csi_node, disk.plugin))?;
+        return Some(Volume::Known { driver: disk.driver, handle });
     }
     let provisioner = snapshot.storage_class(claim.class)?.provisioner;
     let driver = match successor(snapshot.text(provisioner)) {
-        Some(driver) => takes_over(provisioner).then(|| snapshot.sym(driver))?,
+        Some(driver) => takes_over(cycle, csi_node, provisioner).then(|| snapshot.sym(driver))?,
         None => provisioner,
     };
     Some(Volume::Wanted { driver, namespace: claim.namespace, claim: &claim.name })

@@ -122,7 +122,7 @@ fn deduced<'c>(cycle: &'c Cycle<'c, '_>) -> Matcher<'c> {
             matcher.pairs.extend(selector.iter().copied());
         }
     }
-    let workload = pod.controller().and_then(|owner| {
+    let workload = pod.controller().filter(|owner| !owner.foreign).and_then(|owner| {
         let kind = match snapshot.text(owner.kind) {
             "ReplicaSet" => WorkloadKind::ReplicaSet,
             "ReplicationController" => WorkloadKind::ReplicationController,

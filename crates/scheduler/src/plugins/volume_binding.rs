@@ -4,7 +4,8 @@
 use descheduler_cluster::affinity::NodeMatch;
 use descheduler_cluster::labels::value_of;
 use descheduler_cluster::{
-    Claim, CsiStorageCapacity, NodeId, NodeSelectorTerm, PersistentVolume, StorageClass, Sym,
+    Claim, CsiStorageCapacity, LegacyVolume, NodeId, NodeSelector, NodeSelectorTerm,
+    PersistentVolume, StorageClass, Sym,
 };
 use hashbrown::HashMap;
 
@@ -82,19 +83,29 @@ struct Bindings<'s> {
 
 impl<'s> NodeFilter<'s> for Claims<'s> {
     fn check(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> Result<(), Rejection> {
-        self.check_bound(cycle, node)
-            .and_then(|()| self.bind(cycle, node))
-            .map(|_| ())
-            .or_else(never)
+        self.check_bound(cycle, node)?;
+        self.bind(cycle, node).map(|_| ()).or_else(never)
     }
 }
 
 impl<'s> Claims<'s> {
-    fn check_bound(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> Result<(), Why> {
+    fn check_bound(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> Result<(), Rejection> {
         for claim in &self.bound {
-            let volume = cycle.snapshot().volume(claim.volume).ok_or(Why::VolumeUnknown)?;
-            if !reaches(cycle, volume, node) {
-                return Err(Why::VolumeNodeAffinity);
+            let Some(volume) = cycle.snapshot().volume(claim.volume) else {
+                return never(Why::VolumeUnknown);
+            };
+            let affinity = match migrated(cycle, volume, node) {
+                Some(LegacyVolume { disk, affinity }) => {
+                    if disk.handle.is_none() {
+                        let name = cycle.snapshot().text(volume.name);
+                        return Err(Rejection::Error(format!("could not translate pv `{name}`")));
+                    }
+                    affinity.as_ref()
+                }
+                None => volume.affinity.as_ref(),
+            };
+            if !reaches(cycle, affinity, node) {
+                return never(Why::VolumeNodeAffinity);
             }
         }
         Ok(())
@@ -133,9 +144,22 @@ impl<'s> Claims<'s> {
     }
 }
 
-/// Whether a volume can be used on a node. Only labels are compared, not fields.
-fn reaches(cycle: &Cycle<'_, '_>, volume: &PersistentVolume, id: NodeId) -> bool {
-    let Some(affinity) = &volume.affinity else { return true };
+/// The volume as another driver sees it, where the node says that this one took over.
+fn migrated<'s>(
+    cycle: &Cycle<'_, 's>,
+    volume: &'s PersistentVolume,
+    id: NodeId,
+) -> Option<&'s LegacyVolume> {
+    let snapshot = cycle.snapshot();
+    let legacy = volume.legacy.as_ref()?;
+    let csi_node = snapshot.csi_node(snapshot.sym(&snapshot.node(id).name))?;
+    csi_node.migrated.contains(&legacy.disk.plugin).then_some(legacy)
+}
+
+/// Whether a volume with this node affinity can be used on a node. Only labels are compared, not
+/// fields.
+fn reaches(cycle: &Cycle<'_, '_>, affinity: Option<&NodeSelector>, id: NodeId) -> bool {
+    let Some(affinity) = affinity else { return true };
     let node = cycle.snapshot().node(id);
     let strings = cycle.snapshot().strings();
     affinity.terms.iter().any(|term| match term {
@@ -170,7 +194,7 @@ fn find<'s>(
         {
             continue;
         }
-        let within_reach = reaches(cycle, volume, node);
+        let within_reach = reaches(cycle, volume.affinity.as_ref(), node);
         if kept_for == Some(true) {
             return within_reach.then_some(volume);
         }

@@ -23,12 +23,14 @@ pub(super) fn prepare<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
             exclusive.push(&**name);
         }
     }
-    if exclusive.is_empty() && pod.spec.inline_volumes.is_empty() {
-        return Prepared::Skip;
-    }
     let mut exclusive = exclusive.into_iter();
     let taken = exclusive.any(|claim| cycle.occupancy.uses_claim(pod.namespace, claim));
-    Prepared::filter(Exclusive { taken })
+    // A claim that is not in use yet may be taken by a pod that a node is kept for: the scheduler
+    // does not see that.
+    match !taken && pod.spec.inline_volumes.is_empty() {
+        true => Prepared::Skip,
+        false => Prepared::filter(Exclusive { taken }),
+    }
 }
 
 impl<'s> NodeFilter<'s> for Exclusive {

@@ -48,6 +48,10 @@ pub(super) fn prepare<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
             let key = snapshot.sym(key);
             if let Some(value) = value_of(&volume.labels, key) {
                 let values: Vec<&str> = snapshot.text(value).split("__").map(str::trim).collect();
+                // A label that leaves a zone open says nothing at all.
+                if values.contains(&"") {
+                    continue;
+                }
                 let instead = instead.map(|instead| snapshot.sym(instead));
                 wanted.push(Wanted { key, instead, values });
             }

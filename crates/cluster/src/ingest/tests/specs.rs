@@ -45,6 +45,7 @@ fn what_is_absent_is_the_default() {
         image_volumes: Box::default(),
         host_ports: Box::default(),
         inline_volumes: Box::default(),
+        migrated_disks: Box::default(),
         scheduler_name,
         features: Features::default(),
         gated: false,
@@ -322,4 +323,27 @@ fn who_waits_for_a_node() {
     let (snapshot, _) = read(&objects.each_ref().map(String::as_str));
     let names: Vec<_> = snapshot.pending().iter().map(|&pod| snapshot.pod_name(pod)).collect();
     assert_eq!(names, ["ns/a", "ns/d"]);
+}
+
+/// Owners that are called like a kind of Kubernetes' own, but are none.
+#[test]
+fn owners_of_other_groups() {
+    for (version, kind, foreign) in [
+        ("apps/v1", "StatefulSet", false),
+        ("apps.kruise.io/v1beta1", "StatefulSet", true),
+        ("v1", "ReplicaSet", true),
+        ("batch/v1", "Job", false),
+        ("batch.volcano.sh/v1alpha1", "Job", true),
+        ("v1", "Node", false),
+        ("example.com/v1", "Rollout", false),
+        // The API server would not store it; whoever writes it by hand means Kubernetes' own.
+        ("", "StatefulSet", false),
+    ] {
+        let owners = format!(
+            r#", "ownerReferences": [{{"apiVersion": "{version}", "kind": "{kind}", "name": "o",
+                "uid": "o"}}]"#
+        );
+        let (snapshot, _) = read(&[&pod("a", &owners, "")]);
+        assert_eq!(only(&snapshot).owners[0].foreign, foreign, "{version} {kind}");
+    }
 }

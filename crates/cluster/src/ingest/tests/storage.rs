@@ -1,7 +1,7 @@
 //! Claims, volumes, and what decides where a volume can be.
 
 use super::*;
-use crate::AccessModes;
+use crate::{AccessModes, MigratedDisk};
 
 const GI: i64 = 1 << 30;
 
@@ -94,14 +94,9 @@ fn volumes() {
         r#"{"kind": "PersistentVolume", "metadata": {"name": "a",
             "deletionTimestamp": "2026-01-01T00:00:00Z"},
             "spec": {"awsElasticBlockStore": {"volumeID": "vol-1"}}}"#,
-        r#"{"kind": "PersistentVolume", "metadata": {"name": "c"},
-            "spec": {"gcePersistentDisk": {"pdName": "pd"}}}"#,
-        r#"{"kind": "PersistentVolume", "metadata": {"name": "d"},
-            "spec": {"azureDisk": {"diskName": "x", "diskURI": "/uri"}}}"#,
-        r#"{"kind": "PersistentVolume", "metadata": {"name": "e"}, "spec": {"nfs": {"path": "/"}}}"#,
     ]);
     let names: Vec<Sym> = snapshot.volumes().iter().map(|volume| volume.name).collect();
-    assert_eq!(texts(&snapshot, &names), ["a", "b", "c", "d", "e"]);
+    assert_eq!(texts(&snapshot, &names), ["a", "b"]);
     let volume = snapshot.volume(snapshot.sym("b")).expect("a volume");
     assert_eq!((volume.capacity, volume.labels.len()), (GI, 1));
     assert_eq!(texts(&snapshot, &[volume.class, volume.attributes_class]), ["old", "fast"]);
@@ -111,17 +106,86 @@ fn volumes() {
     assert_eq!(volume.csi, Some((snapshot.sym("d"), snapshot.sym("h"))));
     let claim = volume.claim.as_ref().expect("a claim");
     assert_eq!((snapshot.text(claim.namespace), &*claim.name, &*claim.uid), ("ns", "c", "u"));
-    let legacy = |name: &str| {
-        let volume = snapshot.volume(snapshot.sym(name)).expect("a volume");
-        volume.legacy.map(|old| texts(&snapshot, &[old.plugin, old.driver, old.handle]))
-    };
-    assert_eq!(legacy("a"), Some(vec!["kubernetes.io/aws-ebs", "ebs.csi.aws.com", "vol-1"]));
-    assert_eq!(legacy("c"), Some(vec!["kubernetes.io/gce-pd", "pd.csi.storage.gke.io", "pd"]));
-    assert_eq!(legacy("d"), Some(vec!["kubernetes.io/azure-disk", "disk.csi.azure.com", "/uri"]));
-    assert_eq!((legacy("b"), legacy("e")), (None, None));
+    assert!(volume.legacy.is_none());
     let bare = snapshot.volume(snapshot.sym("a")).expect("a volume");
     assert!(bare.deleting && !bare.available && bare.claim.is_none() && bare.affinity.is_none());
     assert!(snapshot.volume(snapshot.sym("z")).is_none());
+}
+
+/// What the driver that took over calls a volume, in a PersistentVolume and in a pod.
+#[test]
+fn names_of_volumes_that_another_driver_took_over() {
+    let zones = |key: &str, zones: &str| format!(r#""{key}": "{zones}""#);
+    let zone = |value: &str| zones("topology.kubernetes.io/zone", value);
+    let beta = |value: &str| zones("failure-domain.beta.kubernetes.io/zone", value);
+    let gce = r#""gcePersistentDisk": {"pdName": "d"}"#;
+    let azure = r#""azureDisk": {"diskName": "x", "diskURI": "/uri""#;
+    let place =
+        |place: &str| Some(format!("pd.csi.storage.gke.io projects/UNSPECIFIED/{place}/disks/d"));
+    let some = |text: &str| Some(text.to_owned());
+    let table = [
+        (
+            r#""awsElasticBlockStore": {"volumeID": "any"}"#,
+            String::new(),
+            some("ebs.csi.aws.com any"),
+        ),
+        (
+            r#""awsElasticBlockStore": {"volumeID": "aws://z/vol-1"}"#,
+            String::new(),
+            some("ebs.csi.aws.com vol-1"),
+        ),
+        (
+            r#""awsElasticBlockStore": {"volumeID": "aws:///vol-1"}"#,
+            String::new(),
+            some("ebs.csi.aws.com vol-1"),
+        ),
+        (r#""awsElasticBlockStore": {"volumeID": "aws://vol-1"}"#, String::new(), None),
+        (r#""awsElasticBlockStore": {"volumeID": "aws://z/y/vol-1"}"#, String::new(), None),
+        (r#""awsElasticBlockStore": {"volumeID": "aws://z/disk"}"#, String::new(), None),
+        (gce, String::new(), place("zones/UNSPECIFIED")),
+        (gce, zone(""), place("zones/UNSPECIFIED")),
+        (gce, zone("a"), place("zones/a")),
+        (gce, format!("{}, {}", zone("a"), beta("b")), place("zones/b")),
+        (gce, format!("{}, {}", zone("a"), beta("")), place("zones/a")),
+        (gce, zone("a-b-c__a-b-d"), place("regions/a-b")),
+        (gce, zone("a-b-c__a-x-d"), None),
+        (gce, zone("a__b"), None),
+        (&format!("{azure}}}"), String::new(), some("disk.csi.azure.com /uri")),
+        (
+            &format!(r#"{azure}, "kind": "managed"}}"#),
+            String::new(),
+            some("disk.csi.azure.com /uri"),
+        ),
+        (&format!(r#"{azure}, "kind": "Dedicated"}}"#), String::new(), None),
+        (r#""cinder": {"volumeID": "c"}"#, String::new(), some("cinder.csi.openstack.org c")),
+        (r#""portworxVolume": {"volumeID": "p"}"#, String::new(), some("pxd.portworx.com p")),
+    ];
+    for (source, labels, expected) in table {
+        let volume = format!(
+            r#"{{"kind": "PersistentVolume", "metadata": {{"name": "v", "labels": {{{labels}}}}},
+                "spec": {{{source}}}}}"#
+        );
+        let user =
+            pod("p", "", &format!(r#", "spec": {{"volumes": [{{"name": "v", {source}}}]}}"#));
+        let snapshot = well(&[&volume, &user]);
+        let name = |disk: MigratedDisk| {
+            let driver = snapshot.text(disk.driver);
+            disk.handle.map(|handle| format!("{driver} {}", snapshot.text(handle)))
+        };
+        let legacy = snapshot.volumes()[0].legacy.as_ref().expect("another driver took over");
+        assert_eq!(name(legacy.disk), expected, "{source} {labels}");
+        // A pod says nothing about zones.
+        let [disk] = *only(&snapshot).spec.migrated_disks else { panic!("one disk: {source}") };
+        assert_eq!(disk.plugin, legacy.disk.plugin);
+        if labels.is_empty() {
+            assert_eq!(name(disk), expected, "{source}");
+        }
+    }
+    let other = r#"{"kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {"nfs": {}}}"#;
+    let user = pod("p", "", r#", "spec": {"volumes": [{"name": "v", "nfs": {"path": "/"}}]}"#);
+    let snapshot = well(&[other, &user]);
+    assert!(snapshot.volumes()[0].legacy.is_none());
+    assert!(only(&snapshot).spec.migrated_disks.is_empty());
 }
 
 #[test]
