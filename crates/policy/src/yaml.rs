@@ -155,7 +155,8 @@ impl<'t> Builder<'t, '_> {
         loop {
             let (event, span) = self.next()?;
             if matches!(event, Event::SequenceEnd | Event::StreamEnd) {
-                let last = items.last().map_or(begins.end, |item| item.span.end);
+                // What an alias stands for may lie before the list.
+                let last = items.iter().fold(begins.end, |last, item| last.max(item.span.end));
                 return Ok((items, end_of(style, last, span)));
             }
             items.push(self.value(event, span)?);
@@ -177,7 +178,8 @@ impl<'t> Builder<'t, '_> {
             let key = self.value(event, span)?;
             let (event, span) = self.next()?;
             let value = self.value(event, span)?;
-            last = if value.is_null() { key.span.end } else { value.span.end };
+            // What an alias stands for may lie before the mapping.
+            last = last.max(if value.is_null() { key.span.end } else { value.span.end });
             let Node::Scalar(scalar) = key.node else {
                 self.diagnostics.error("bad-key", key.span, "a list or a mapping cannot be a key");
                 continue;

@@ -137,6 +137,18 @@ fn place(at: usize, len: usize) -> usize {
     at % (len + 1)
 }
 
+/// A list or a mapping ends no earlier than it begins, though its last value may lie before it.
+#[test]
+fn values_that_lie_before_their_list() -> Result<(), TestCaseError> {
+    let head = "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\na: &x [1]\nprofiles:\n";
+    for enabled in ["- name: *x", "- - *x"] {
+        let plugins =
+            format!("- name: p\n  plugins:\n    balance:\n      enabled:\n      {enabled}\n");
+        check(format!("{head}{plugins}").as_bytes())?;
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
