@@ -347,13 +347,30 @@ class Rare(Gen):
                     n["status"].setdefault("allocatable", {})[name] = self.one("1", "2", "3") if "huge" not in name else "2Gi"
 
     def devices(self, case):
-        """Extended resources that some nodes have of a device plugin, asked for in round and odd numbers."""
+        """Extended resources that some nodes have of a device plugin, and that others might hand out as devices but have none of.
+
+        Devices themselves are left out: whether a claim can be met is not modelled.
+        """
         for n in case["nodes"]:
             if self.p(0.6):
                 n["status"].setdefault("allocatable", {})["nvidia.com/gpu"] = self.one("0", "1", "4", "8")
         for pod in self.some(self.placed(case), 3) + [case["pod"]]:
             c = pod["spec"]["containers"][0]
-            c.setdefault("resources", {}).setdefault("requests", {})["nvidia.com/gpu"] = self.one("1", "2", "1k", "8")
+            c.setdefault("resources", {}).setdefault("requests", {})["nvidia.com/gpu"] = self.one("1", "2", "3", "8")
+        if self.minor >= 34 and self.p(0.7):
+            gpu = dict(meta("DeviceClass", "gpu", "resource.k8s.io/v1"), spec={})
+            if self.p(0.7):
+                gpu["spec"]["extendedResourceName"] = self.one("nvidia.com/gpu", "nvidia.com/gpu", "a.com/x")
+            case["deviceClasses"] = [gpu]
+            case["resourceSlices"] = [dict(meta("ResourceSlice", "elsewhere", "resource.k8s.io/v1"), spec={
+                "driver": "gpu.nvidia.com", "nodeName": "elsewhere", "pool": {"name": "elsewhere", "generation": 1, "resourceSliceCount": 1},
+                "devices": [{"name": "gpu-0"}]})]
+            if self.p(0.3):
+                requests = case["pod"]["spec"]["containers"][0]["resources"]["requests"]
+                requests["deviceclass.resource.kubernetes.io/" + self.one("gpu", "gpu", "none")] = "1"
+                for n in case["nodes"]:
+                    if self.p(0.3):
+                        n["status"].setdefault("allocatable", {})["deviceclass.resource.kubernetes.io/gpu"] = "2"
 
     # --- conditions ----------------------------------------------------------------------------
     def numbers(self, case):

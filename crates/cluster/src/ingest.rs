@@ -18,6 +18,7 @@ use crate::workloads::{Revision, Service, Workload, WorkloadKind};
 
 mod anomaly;
 mod budgets;
+mod devices;
 mod drafts;
 mod finish;
 mod migration;
@@ -44,8 +45,7 @@ use templates::Class;
 const LIST_DEPTH_MAX: usize = 8;
 
 /// Kinds that are known but have no part in any rule yet: counted without being read.
-const KNOWN_KINDS: [&str; 5] =
-    ["DeviceClass", "NodeMetrics", "PodMetrics", "ResourceClaim", "ResourceSlice"];
+const KNOWN_KINDS: [&str; 3] = ["NodeMetrics", "PodMetrics", "ResourceClaim"];
 
 /// Collects objects until [`Ingest::finish`].
 #[derive(Debug, Default)]
@@ -72,6 +72,8 @@ pub struct Ingest {
     csi_drivers: Vec<Draft<Option<volumes::CsiDriver>>>,
     attachments: Vec<Draft<Option<volumes::VolumeAttachment>>>,
     capacities: Vec<Draft<Option<volumes::CsiStorageCapacity>>>,
+    device_classes: Vec<Draft<Option<crate::devices::DeviceClass>>>,
+    slices: Vec<Draft<Option<crate::devices::ResourceSlice>>>,
 }
 
 impl Ingest {
@@ -234,6 +236,8 @@ impl Ingest {
             Kind::CsiDriver => self.read::<storage::CsiDriverObject>(origin, json),
             Kind::CsiStorageCapacity => self.read::<storage::CapacityObject>(origin, json),
             Kind::VolumeAttachment => self.read::<storage::AttachmentObject>(origin, json),
+            Kind::DeviceClass => self.read::<devices::ClassObject>(origin, json),
+            Kind::ResourceSlice => self.read::<devices::SliceObject>(origin, json),
             Kind::ReplicaSet => self.read_workload(origin, json, WorkloadKind::ReplicaSet),
             Kind::StatefulSet => self.read_workload(origin, json, WorkloadKind::StatefulSet),
             Kind::Deployment => self.read_workload(origin, json, WorkloadKind::Deployment),

@@ -16,6 +16,7 @@
 //! does I/O, reads a clock or draws a random number, and a snapshot never changes once made.
 
 pub mod affinity;
+pub mod devices;
 pub mod disruption;
 pub mod duration;
 pub mod ingest;

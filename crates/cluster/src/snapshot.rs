@@ -22,7 +22,7 @@ pub(crate) mod objects;
 pub(crate) mod tables;
 
 use groups::GroupIndex;
-use objects::{Makers, Storage};
+use objects::{Devices, Makers, Storage};
 
 /// A node of one snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,6 +99,10 @@ pub enum Kind {
     CsiStorageCapacity,
     /// `storage.k8s.io/v1 VolumeAttachment`.
     VolumeAttachment,
+    /// `resource.k8s.io/v1 DeviceClass`.
+    DeviceClass,
+    /// `resource.k8s.io/v1 ResourceSlice`.
+    ResourceSlice,
     /// `v1 Service`.
     Service,
     /// `apps/v1 ReplicaSet`.
@@ -119,7 +123,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind that is read, as the API spells it.
-    pub(crate) const ALL: [(&str, Kind); 20] = [
+    pub(crate) const ALL: [(&str, Kind); 22] = [
         ("Node", Self::Node),
         ("Pod", Self::Pod),
         ("Namespace", Self::Namespace),
@@ -132,6 +136,8 @@ impl Kind {
         ("CSIDriver", Self::CsiDriver),
         ("CSIStorageCapacity", Self::CsiStorageCapacity),
         ("VolumeAttachment", Self::VolumeAttachment),
+        ("DeviceClass", Self::DeviceClass),
+        ("ResourceSlice", Self::ResourceSlice),
         ("Service", Self::Service),
         ("ReplicaSet", Self::ReplicaSet),
         ("ReplicationController", Self::ReplicationController),
@@ -169,6 +175,7 @@ pub struct Snapshot {
     /// Pods that wait for a node, in order.
     pub(crate) pending: Vec<PodId>,
     pub(crate) storage: Storage,
+    pub(crate) devices: Devices,
     pub(crate) makers: Makers,
     pub(crate) priority_classes: HashMap<Box<str>, i32>,
     pub(crate) kinds: Vec<Kind>,

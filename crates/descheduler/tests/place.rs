@@ -347,6 +347,59 @@ const NODE: &str =
 const POD: &str =
     r#"{"metadata": {"name": "x", "namespace": "d", "uid": "u"}, "spec": {"containers": []}}"#;
 
+/// A node that could hand out devices, for all that is known, might win or not be feasible.
+#[test]
+fn devices_are_not_known() {
+    let case = |version: &str, slice: &str, allocatable: &str| {
+        let node = format!(
+            r#"{{"metadata": {{"name": "n", "labels": {{"gpu": "yes"}}}}, "status": {{"allocatable":
+                {{"pods": "1" {allocatable}}}}}}}"#
+        );
+        let text = format!(
+            r#"{{"id": "a", "nodes": [{node}], "pod": {{"metadata": {{"name": "p", "uid": "u"}},
+                "spec": {{"containers": [{{"resources": {{"requests": {{"a.b/gpu": "1"}}}}}}]}}}},
+                "deviceClasses": [{{"metadata": {{"name": "c"}},
+                    "spec": {{"extendedResourceName": "a.b/gpu"}}}}],
+                "resourceSlices": [{slice}]}}"#
+        );
+        let output = descheduler("place --cases - -o json --scheduler-version")
+            .arg(version)
+            .stdin(text.replace('\n', ""))
+            .assert()
+            .code(0);
+        String::from_utf8(output.get_output().stdout.clone()).expect("it is text")
+    };
+    let slice = |reach: &str| format!(r#"{{"metadata": {{"name": "s"}}, "spec": {{{reach}}}}}"#);
+    let unknown =
+        r#""preFilter":{"code":"UnschedulableAndUnresolvable","plugin":"DynamicResources"}"#;
+    let nothing =
+        r#""feasible":false,"code":"UnschedulableAndUnresolvable","plugin":"DynamicResources""#;
+    let selector = |value: &str| {
+        format!(
+            r#""nodeSelector": {{"nodeSelectorTerms": [{{"matchExpressions":
+                [{{"key": "gpu", "operator": "In", "values": ["{value}"]}}]}}]}}"#
+        )
+    };
+    for (reach, expected) in [
+        (r#""nodeName": "n""#.to_owned(), unknown),
+        (r#""nodeName": "other""#.to_owned(), nothing),
+        (selector("yes"), unknown),
+        (selector("no"), nothing),
+        (r#""allNodes": true"#.to_owned(), unknown),
+        (r#""perDeviceNodeSelection": true"#.to_owned(), unknown),
+    ] {
+        let answer = case("1.36", &slice(&reach), "");
+        assert!(answer.contains(expected), "{reach}: {answer}");
+    }
+    // Without any slice, none may have been asked for.
+    assert!(case("1.36", "", "").contains(unknown));
+    // A node that has the resource itself hands out no devices for it, and before 1.36 none does.
+    let here = case("1.36", &slice(r#""allNodes": true"#), r#", "a.b/gpu": "1""#);
+    assert!(here.contains(r#""feasible":true"#), "{here}");
+    let before = case("1.35", &slice(r#""allNodes": true"#), "");
+    assert!(before.contains(r#""plugin":"NodeResourcesFit""#), "{before}");
+}
+
 #[test]
 fn cases_line_by_line_or_in_a_list() {
     let one = |id: &str| format!(r#"{{"id": "{id}", "nodes": [{NODE}], "pod": {POD}}}"#);
@@ -401,7 +454,7 @@ error: case `a`: `config` cannot be used: 1:58: expected the kind `KubeScheduler
         (
             format!(r#"{{"id": "a", "node": [], "pod": {POD}}}"#),
             str![[r#"
-error: case `a`: it is not what a case should be: unknown field `node`, expected one of `id`, `pod`, `config`, `nodes`, `pods`, `nominated`, `namespaces`, `services`, `replicaSets`, `statefulSets`, `replicationControllers`, `pvcs`, `pvs`, `storageClasses`, `csiNodes`, `csiDrivers`, `csiStorageCapacities`, `volumeAttachments`, `title`, `expect`, `note` at line 1 column 18
+error: case `a`: it is not what a case should be: unknown field `node`, expected one of `id`, `pod`, `config`, `nodes`, `pods`, `nominated`, `namespaces`, `services`, `replicaSets`, `statefulSets`, `replicationControllers`, `pvcs`, `pvs`, `storageClasses`, `csiNodes`, `csiDrivers`, `csiStorageCapacities`, `volumeAttachments`, `deviceClasses`, `resourceSlices`, `title`, `expect`, `note` at line 1 column 18
 
 "#]],
         ),

@@ -71,6 +71,7 @@ pub enum Why {
     NoStorageLeft,
     VolumeZone,
     ResourceClaims,
+    NoDevices,
     MissingFeature,
 }
 
@@ -132,7 +133,10 @@ impl Why {
             Self::NoVolumeToBind => "node(s) didn't find available persistent volumes to bind",
             Self::NoStorageLeft => "node(s) did not have enough free storage",
             Self::VolumeZone => "node(s) had no available volume zone",
-            Self::ResourceClaims => "whether its resource claims can be met is not known",
+            Self::ResourceClaims => {
+                "whether devices can be had for its claims or resources is not known"
+            }
+            Self::NoDevices => "cannot allocate all claims",
             Self::MissingFeature => "node declared features check failed",
         };
         fixed.to_owned()

@@ -63,6 +63,7 @@ impl Version {
             missing_drivers_count: since(Self::V1_37),
             capacity_scores: since(Self::V1_37),
             migration_is_announced: !since(Self::V1_36),
+            device_resources: since(Self::V1_36),
         }
     }
 }
@@ -103,6 +104,8 @@ pub(crate) struct Rules {
     /// Portworx volumes from before it had a driver of its own count against a node's limits only
     /// where its CSINode says that the driver took over (8).
     pub(crate) migration_is_announced: bool,
+    /// Extended resources may be had as devices of a class (4.2).
+    pub(crate) device_resources: bool,
     /// VolumeBinding scores by capacity (14.1).
     pub(crate) capacity_scores: bool,
 }

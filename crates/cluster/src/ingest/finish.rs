@@ -24,6 +24,7 @@ pub(super) fn finish(mut ingest: Ingest, now: Option<Timestamp>) -> (Snapshot, V
     let mut pods = pods(&mut ingest);
     let anomalies = anomalies(std::mem::take(&mut ingest.anomalies));
     let storage = objects::storage(&mut ingest);
+    let devices = objects::devices(&mut ingest);
     let (makers, priority_classes) = objects::makers(&mut ingest);
     let Ingest { pools, namespaces, budgets, .. } = ingest;
     let Pools { mut strings, resources, groups, .. } = pools;
@@ -53,6 +54,7 @@ pub(super) fn finish(mut ingest: Ingest, now: Option<Timestamp>) -> (Snapshot, V
         budgets,
         namespaces,
         storage,
+        devices,
         makers,
         priority_classes,
         kinds,

@@ -2,8 +2,10 @@
 
 use hashbrown::HashMap;
 
-use super::Snapshot;
 use super::tables::{ByName, BySym, Name, Named, Runs};
+use super::{Kind, NodeId, Snapshot};
+use crate::affinity::NodeMatch;
+use crate::devices::{CLASS_PREFIX, DeviceClass, Reach, ResourceSlice};
 use crate::intern::Sym;
 use crate::volumes::{
     Claim, CsiDriver, CsiNode, CsiStorageCapacity, PersistentVolume, StorageClass, VolumeAttachment,
@@ -22,6 +24,13 @@ pub(crate) struct Storage {
     pub(crate) attachments: Runs<VolumeAttachment>,
     /// By class.
     pub(crate) capacities: Runs<CsiStorageCapacity>,
+}
+
+/// What drivers hand out.
+#[derive(Clone, Debug)]
+pub(crate) struct Devices {
+    pub(crate) classes: BySym<DeviceClass>,
+    pub(crate) slices: BySym<ResourceSlice>,
 }
 
 /// What makes pods and what finds them.
@@ -99,6 +108,31 @@ impl Snapshot {
     /// A driver, if the object is known.
     pub fn csi_driver(&self, name: Sym) -> Option<&CsiDriver> {
         self.storage.drivers.get(name)
+    }
+
+    /// Whether an extended resource may be had as devices of a class.
+    pub fn is_device_resource(&self, name: &str) -> bool {
+        let Devices { classes, .. } = &self.devices;
+        if let Some(class) = name.strip_prefix(CLASS_PREFIX)
+            && classes.get(self.sym(class)).is_some()
+        {
+            return true;
+        }
+        let name = self.sym(name);
+        name != Sym::EMPTY && classes.all().iter().any(|class| class.resource == name)
+    }
+
+    /// Whether there may be devices that a node can use: some are known, or none at all are.
+    pub fn may_have_devices(&self, id: NodeId) -> bool {
+        let node = self.node(id);
+        let reaches = |slice: &ResourceSlice| match &slice.reach {
+            Reach::Any => true,
+            Reach::Node(name) => *self.text(*name) == *node.name,
+            Reach::Matching(selector) => {
+                selector.matches(node, &node.labels, self.strings()) == NodeMatch::Yes
+            }
+        };
+        !self.has(Kind::ResourceSlice) || self.devices.slices.all().iter().any(reaches)
     }
 
     /// The attachments of volumes to a node, by name.

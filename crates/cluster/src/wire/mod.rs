@@ -12,6 +12,7 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 
 use crate::quantity::{Format, Quantity, QuantityError};
 
+mod devices;
 mod meta;
 mod node;
 mod other;
@@ -20,6 +21,7 @@ mod spec;
 mod volumes;
 mod workloads;
 
+pub(crate) use devices::{DeviceClass, ResourceSlice};
 pub(crate) use meta::{Expression, Header, LabelSelector, Metadata, OwnerReference, key_of_object};
 pub(crate) use node::{Image, Node};
 pub(crate) use other::{

@@ -2,7 +2,9 @@
 
 use descheduler_cluster::{NodeId, ResourceId, Resources, Snapshot};
 
-use super::{NodeFilter, NodeScore, Prepared, Rejection, Scores, never, not_now};
+use super::{
+    NodeFilter, NodeScore, Prepared, Rejection, Scores, dynamic_resources, never, not_now,
+};
 use crate::cycle::Cycle;
 use crate::outcome::Why;
 use crate::profile::{FitArgs, ScoringStrategy, ShapePoint};
@@ -58,7 +60,11 @@ fn is_qualified(name: &str) -> bool {
 }
 
 /// What the pod asks for and nodes are filtered by.
-struct Fit(Vec<(ResourceId, i64)>);
+struct Fit {
+    asked: Vec<(ResourceId, i64)>,
+    /// Those of them that nodes without any may have as devices, which is not asked here.
+    as_devices: Vec<ResourceId>,
+}
 
 pub(super) fn prepare<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
     let snapshot = cycle.snapshot();
@@ -72,7 +78,7 @@ pub(super) fn prepare<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
                 Class::Ignored => false,
             }
     });
-    Prepared::filter(Fit(asked.collect()))
+    Prepared::filter(Fit { asked: asked.collect(), as_devices: dynamic_resources::wanted(cycle) })
 }
 
 fn is_ignored(args: &FitArgs, name: &str) -> bool {
@@ -85,19 +91,24 @@ impl<'s> NodeFilter<'s> for Fit {
     fn check(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> Result<(), Rejection> {
         let allocatable = &cycle.snapshot().node(node).allocatable;
         let used = &cycle.occupancy.of(node).requested;
-        let lacks = |&&(resource, amount): &&(ResourceId, i64)| {
+        let asked = || {
+            let is_asked = |&(resource, _): &(ResourceId, i64)| {
+                allocatable.get(resource) != 0 || !self.as_devices.contains(&resource)
+            };
+            self.asked.iter().copied().filter(is_asked)
+        };
+        let lacks = |&(resource, amount): &(ResourceId, i64)| {
             amount > allocatable.get(resource) - used.get(resource)
         };
-        let hopeless =
-            self.0.iter().find(|(resource, amount)| *amount > allocatable.get(*resource));
+        let hopeless = asked().find(|&(resource, amount)| amount > allocatable.get(resource));
         if let Some((resource, _)) = hopeless {
-            return never(Why::Insufficient(*resource));
+            return never(Why::Insufficient(resource));
         }
         if used.get(ResourceId::PODS) + 1 > allocatable.get(ResourceId::PODS) {
             return not_now(Why::TooManyPods);
         }
-        match self.0.iter().find(lacks) {
-            Some((resource, _)) => not_now(Why::Insufficient(*resource)),
+        match asked().find(lacks) {
+            Some((resource, _)) => not_now(Why::Insufficient(resource)),
             None => Ok(()),
         }
     }

@@ -9,7 +9,7 @@ use super::super::drafts::Draft;
 use super::super::templates::Classes;
 use super::{one_per_name, one_per_object};
 use crate::intern::{Interner, Sym};
-use crate::snapshot::objects::{Makers, Storage};
+use crate::snapshot::objects::{Devices, Makers, Storage};
 use crate::snapshot::tables::{ByName, BySym, Runs};
 use crate::workloads::{Revision, Workload};
 
@@ -23,6 +23,14 @@ pub(super) fn storage(ingest: &mut Ingest) -> Storage {
         drivers: BySym::new(settled(take(&mut ingest.csi_drivers), strings), |driver| driver.name),
         attachments: Runs::new(settled(take(&mut ingest.attachments), strings), |one| one.node),
         capacities: Runs::new(settled(take(&mut ingest.capacities), strings), |one| one.class),
+    }
+}
+
+pub(super) fn devices(ingest: &mut Ingest) -> Devices {
+    let strings = &ingest.pools.strings;
+    Devices {
+        classes: BySym::new(settled(take(&mut ingest.device_classes), strings), |one| one.name),
+        slices: BySym::new(settled(take(&mut ingest.slices), strings), |slice| slice.name),
     }
 }
 

@@ -129,6 +129,10 @@ struct Case<'a> {
     csi_storage_capacities: Vec<&'a RawValue>,
     #[serde(borrow, default)]
     volume_attachments: Vec<&'a RawValue>,
+    #[serde(borrow, default)]
+    device_classes: Vec<&'a RawValue>,
+    #[serde(borrow, default)]
+    resource_slices: Vec<&'a RawValue>,
     #[serde(default, rename = "title")]
     _title: IgnoredAny,
     #[serde(default, rename = "expect")]
@@ -183,6 +187,8 @@ fn snapshot(case: &Case<'_>) -> Result<Snapshot> {
         ("CSIDriverList", "csiDrivers", &case.csi_drivers),
         ("CSIStorageCapacityList", "csiStorageCapacities", &case.csi_storage_capacities),
         ("VolumeAttachmentList", "volumeAttachments", &case.volume_attachments),
+        ("DeviceClassList", "deviceClasses", &case.device_classes),
+        ("ResourceSliceList", "resourceSlices", &case.resource_slices),
         ("PodList", "pod", &vec![case.pod]),
     ];
     let mut ingest = Ingest::new();

@@ -1,0 +1,41 @@
+//! Devices that drivers hand out.
+
+use serde::Deserialize;
+
+use super::{Metadata, NodeSelector, Text};
+
+/// `resource.k8s.io/v1 DeviceClass`.
+#[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
+pub(crate) struct DeviceClass<'a> {
+    #[serde(borrow)]
+    pub(crate) metadata: Option<Metadata<'a>>,
+    #[serde(borrow)]
+    pub(crate) spec: Option<DeviceClassSpec<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+pub(crate) struct DeviceClassSpec<'a> {
+    #[serde(borrow)]
+    pub(crate) extended_resource_name: Option<Text<'a>>,
+}
+
+/// `resource.k8s.io/v1 ResourceSlice`.
+#[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
+pub(crate) struct ResourceSlice<'a> {
+    #[serde(borrow)]
+    pub(crate) metadata: Option<Metadata<'a>>,
+    #[serde(borrow)]
+    pub(crate) spec: Option<ResourceSliceSpec<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+pub(crate) struct ResourceSliceSpec<'a> {
+    #[serde(borrow)]
+    pub(crate) node_name: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(crate) node_selector: Option<NodeSelector<'a>>,
+}
