@@ -111,7 +111,8 @@ impl Tools {
         let folder = target.join("scheduler-oracle");
         fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
         let tools = Self { sources: root.join(SOURCES), target, folder };
-        quiet(Command::new("python3").arg("--version"))
+        let recent = "import sys; sys.exit(0 if sys.version_info >= (3, 11) else sys.version)";
+        quiet(Command::new("python3").args(["-c", recent]))
             .context("python3 3.11 or later is missing")?;
         quiet(go().arg("version")).context("go 1.26 or later is missing")?;
         for version in versions {
@@ -124,20 +125,30 @@ impl Tools {
             let tag = format!("k{}", version.replace('.', "_"));
             let mut list = go();
             list.current_dir(&tools.sources).args(["list", "-deps", "-modfile"]);
-            quiet(list.args([&module, "-tags", &tag, "."]))
-                .with_context(|| format!("the sources of kube-scheduler {version} are missing"))?;
+            quiet(list.args([&module, "-tags", &tag, "."])).with_context(|| {
+                format!("go cannot use the sources of kube-scheduler {version}")
+            })?;
         }
         Ok(tools)
     }
 
-    /// Builds the Go program for one version.
+    /// Builds the Go program for one version, unless it is newer than all of its sources.
     fn build(&self, version: &str) -> Result<PathBuf> {
+        let binary = self.folder.join(format!("oracle-{version}"));
+        if let Some(built) = modified(&binary)
+            && newest(&self.sources)? < built
+        {
+            return Ok(binary);
+        }
         report(&format!("kube-scheduler {version}: building, which takes minutes the first time"));
         let mut script = Command::new("bash");
         script.current_dir(&self.sources).args(["versions.sh", version]);
         script.env("GOTOOLCHAIN", "local").env("OUT", &self.folder);
+        let begun = Instant::now();
         quiet(&mut script).context("build e2e/scheduler-oracle")?;
-        Ok(self.folder.join(format!("oracle-{version}")))
+        let took = begun.elapsed().as_secs_f64();
+        report(&format!("kube-scheduler {version}: built in {took:.1} s"));
+        Ok(binary)
     }
 
     /// Makes cases and writes them to a file.
@@ -156,6 +167,22 @@ impl Tools {
     }
 }
 
+/// When a file was last written, if it is there.
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|file| file.modified()).ok()
+}
+
+/// When the last of the files in a folder and its folders was written.
+fn newest(folder: &Path) -> Result<SystemTime> {
+    let mut last = SystemTime::UNIX_EPOCH;
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry.with_context(|| folder.display().to_string())?.path();
+        let one = if path.is_dir() { Some(newest(&path)?) } else { modified(&path) };
+        last = last.max(one.unwrap_or(last));
+    }
+    Ok(last)
+}
+
 /// Go with the toolchain that is there: no other is fetched.
 fn go() -> Command {
     let mut go = Command::new(std::env::var_os("GO").unwrap_or_else(|| "go".into()));
@@ -170,7 +197,7 @@ fn quiet(command: &mut Command) -> Result<Output> {
     let said = String::from_utf8_lossy(&output.stderr);
     let last: Vec<&str> = said.lines().rev().take(3).collect();
     let last: Vec<&str> = last.into_iter().rev().collect();
-    ensure!(output.status.success(), "{name}: {}", last.join("; "));
+    ensure!(output.status.success(), "{name} ended with {}: {}", output.status, last.join("; "));
     Ok(output)
 }
 
@@ -183,12 +210,7 @@ fn compare(tools: &Tools, plan: &Plan) -> Result<()> {
     let model = build_model(&tools.target, *release)?;
     let mut differ = 0;
     for version in versions {
-        let begun = Instant::now();
         let oracle = tools.build(version)?;
-        report(&format!(
-            "kube-scheduler {version}: built in {:.1} s",
-            begun.elapsed().as_secs_f64()
-        ));
         if let Some(path) = file {
             report(&format!("kube-scheduler {version}: {}", path.display()));
             differ += compare_file(tools, version, [&oracle, &model], path)?;
