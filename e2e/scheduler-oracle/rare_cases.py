@@ -30,7 +30,7 @@ def meta(kind, name, version="v1", **more):
 
 class Rare(Gen):
     TWISTS = ["migrated", "inline", "replication", "sizes", "quantities", "bare", "nominated", "sources", "points", "numbers",
-              "many", "claims", "profiles", "shared", "prefixed", "devices"]
+              "many", "claims", "profiles", "shared", "prefixed", "devices", "allocated"]
 
     def __init__(self, seed, index, args):
         super().__init__(f"rare-{seed}", index, args)
@@ -162,7 +162,7 @@ class Rare(Gen):
                     pv["spec"]["csi"] = {"driver": LEGACY[kind][1], "volumeHandle": handle}
                 else:
                     pv["spec"].update(self.legacy_source(kind))
-                zones = self.one("a", "b", "a__b", "z-a-1", "z-a-1__z-a-2", *(["z-a-1__z-b-1"] if self.errors else []), " a __", "")
+                zones = self.one("a", "b", "z-a-1", "z-a-1__z-a-2", "", *(["a__b", "z-a-1__z-b-1", " a __"] if self.errors or kind != "gce" else []))
                 if self.p(0.5):
                     pv["metadata"]["labels"] = {self.one(ZONE, ZONE, BETA_ZONE): zones}
                     if self.p(0.2):
@@ -371,6 +371,31 @@ class Rare(Gen):
                 for n in case["nodes"]:
                     if self.p(0.3):
                         n["status"].setdefault("allocatable", {})["deviceclass.resource.kubernetes.io/gpu"] = "2"
+
+    def allocated(self, case):
+        """Claims for devices that were met before and that other pods use."""
+        ns, names = case["pod"]["metadata"]["namespace"], self.names(case)
+        claims = []
+        for i in range(self.one(1, 1, 2)):
+            users = [{"resource": "pods", "name": f"user{u}", "uid": f"user{u}"} for u in range(self.one(1, 2, 200))]
+            if self.p(0.1):
+                users.append({"resource": "pods", "name": "x", "uid": case["pod"]["metadata"]["uid"]})
+            allocation = {"devices": {"results": [{"request": "r", "driver": "d", "pool": "p", "device": "0"}]}}
+            if self.p(0.8):
+                term = self.one({"matchFields": [{"key": "metadata.name", "operator": "In", "values": [self.one(*names)]}]},
+                                {"matchExpressions": [{"key": ZONE, "operator": "In", "values": self.some(["a", "b", "c"], 2)}]},
+                                {"matchExpressions": [{"key": "disk", "operator": "Exists"}]})
+                allocation["nodeSelector"] = {"nodeSelectorTerms": [term]}
+            claim = dict(meta("ResourceClaim", f"devices{i}", "resource.k8s.io/v1", namespace=ns, uid=self.next_uid()), spec={}, status={
+                "allocation": allocation, "reservedFor": users})
+            if self.p(0.05):
+                claim["metadata"]["deletionTimestamp"] = "2025-01-01T00:00:00Z"
+            claims.append(claim)
+        case["resourceClaims"] = claims
+        case["pod"]["spec"]["resourceClaims"] = [{"name": f"c{i}", "resourceClaimName": f"devices{i}"} for i in range(len(claims))]
+        for pod in self.some(case["pods"], 1):
+            if pod["metadata"]["namespace"] == ns:
+                pod["spec"]["resourceClaims"] = [{"name": "c", "resourceClaimName": "devices0"}]
 
     # --- conditions ----------------------------------------------------------------------------
     def numbers(self, case):

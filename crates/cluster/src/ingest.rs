@@ -45,7 +45,7 @@ use templates::Class;
 const LIST_DEPTH_MAX: usize = 8;
 
 /// Kinds that are known but have no part in any rule yet: counted without being read.
-const KNOWN_KINDS: [&str; 3] = ["NodeMetrics", "PodMetrics", "ResourceClaim"];
+const KNOWN_KINDS: [&str; 2] = ["NodeMetrics", "PodMetrics"];
 
 /// Collects objects until [`Ingest::finish`].
 #[derive(Debug, Default)]
@@ -72,6 +72,7 @@ pub struct Ingest {
     csi_drivers: Vec<Draft<Option<volumes::CsiDriver>>>,
     attachments: Vec<Draft<Option<volumes::VolumeAttachment>>>,
     capacities: Vec<Draft<Option<volumes::CsiStorageCapacity>>>,
+    device_claims: Vec<Draft<Option<crate::devices::ResourceClaim>>>,
     device_classes: Vec<Draft<Option<crate::devices::DeviceClass>>>,
     slices: Vec<Draft<Option<crate::devices::ResourceSlice>>>,
 }
@@ -236,6 +237,7 @@ impl Ingest {
             Kind::CsiDriver => self.read::<storage::CsiDriverObject>(origin, json),
             Kind::CsiStorageCapacity => self.read::<storage::CapacityObject>(origin, json),
             Kind::VolumeAttachment => self.read::<storage::AttachmentObject>(origin, json),
+            Kind::ResourceClaim => self.read::<devices::ClaimObject>(origin, json),
             Kind::DeviceClass => self.read::<devices::ClassObject>(origin, json),
             Kind::ResourceSlice => self.read::<devices::SliceObject>(origin, json),
             Kind::ReplicaSet => self.read_workload(origin, json, WorkloadKind::ReplicaSet),

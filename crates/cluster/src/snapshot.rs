@@ -99,6 +99,8 @@ pub enum Kind {
     CsiStorageCapacity,
     /// `storage.k8s.io/v1 VolumeAttachment`.
     VolumeAttachment,
+    /// `resource.k8s.io/v1 ResourceClaim`.
+    ResourceClaim,
     /// `resource.k8s.io/v1 DeviceClass`.
     DeviceClass,
     /// `resource.k8s.io/v1 ResourceSlice`.
@@ -123,7 +125,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind that is read, as the API spells it.
-    pub(crate) const ALL: [(&str, Kind); 22] = [
+    pub(crate) const ALL: [(&str, Kind); 23] = [
         ("Node", Self::Node),
         ("Pod", Self::Pod),
         ("Namespace", Self::Namespace),
@@ -136,6 +138,7 @@ impl Kind {
         ("CSIDriver", Self::CsiDriver),
         ("CSIStorageCapacity", Self::CsiStorageCapacity),
         ("VolumeAttachment", Self::VolumeAttachment),
+        ("ResourceClaim", Self::ResourceClaim),
         ("DeviceClass", Self::DeviceClass),
         ("ResourceSlice", Self::ResourceSlice),
         ("Service", Self::Service),

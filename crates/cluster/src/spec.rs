@@ -57,8 +57,8 @@ pub struct PodSpec {
     pub never_preempts: bool,
     /// Some volume is an `emptyDir` or a `hostPath`.
     pub local_storage: bool,
-    /// `resourceClaims` is not empty.
-    pub resource_claims: bool,
+    /// `resourceClaims`: the claim that each names, or `None` for one that is made for the pod.
+    pub resource_claims: Box<[Option<Sym>]>,
 }
 
 /// One of `topologySpreadConstraints` (docs/spec/scheduler.md section 5).

@@ -400,6 +400,49 @@ fn devices_are_not_known() {
     assert!(before.contains(r#""plugin":"NodeResourcesFit""#), "{before}");
 }
 
+/// A claim that may be given back, or that is not met yet, may be met anywhere.
+#[test]
+fn claims_for_devices() {
+    let case = |name: &str, status: &str| {
+        let text = format!(
+            r#"{{"id": "a", "nodes": [{{"metadata": {{"name": "n"}}, "status": {{"allocatable":
+                {{"pods": "1"}}}}}}],
+                "pod": {{"metadata": {{"name": "p", "uid": "u"}}, "spec": {{"resourceClaims":
+                    [{{"name": "x", "{name}": "c"}}]}}}},
+                "resourceClaims": [{{"metadata": {{"name": "c", "namespace": "default"}},
+                    "status": {{{status}}}}}]}}"#
+        );
+        let output = descheduler("place --cases - -o json").stdin(text.replace('\n', ""));
+        let output = output.assert().code(0);
+        String::from_utf8(output.get_output().stdout.clone()).expect("it is text")
+    };
+    let named = "resourceClaimName";
+    let users = |users: &[&str]| {
+        let users: Vec<String> =
+            users.iter().map(|user| format!(r#"{{"uid": "{user}"}}"#)).collect();
+        format!(r#""reservedFor": [{}]"#, users.join(","))
+    };
+    let full: Vec<String> = (0..256).map(|user| user.to_string()).collect();
+    let full: Vec<&str> = full.iter().map(String::as_str).collect();
+    let met = r#""allocation": {}"#;
+    let later = r#""allocation": {"devices": {"results": [{"bindingConditions": ["ready"]}]}}"#;
+    for (name, status, known) in [
+        (named, format!("{met}, {}", users(&["other"])), true),
+        (named, format!("{met}, {}", users(&["u"])), true),
+        (named, format!("{met}, {}", users(&full[1..])), true),
+        (named, format!("{met}, {}", users(&full)), false),
+        (named, format!("{met}, {}", users(&[])), false),
+        (named, users(&["other"]), false),
+        (named, format!("{later}, {}", users(&["other"])), false),
+        ("resourceClaimTemplateName", format!("{met}, {}", users(&["other"])), false),
+        ("another", format!("{met}, {}", users(&["other"])), false),
+    ] {
+        let answer = case(name, &status);
+        assert_eq!(answer.contains(r#""feasible":true"#), known, "{name} {status}: {answer}");
+        assert_eq!(answer.contains(r#""plugin":"DynamicResources""#), !known, "{answer}");
+    }
+}
+
 #[test]
 fn cases_line_by_line_or_in_a_list() {
     let one = |id: &str| format!(r#"{{"id": "{id}", "nodes": [{NODE}], "pod": {POD}}}"#);
@@ -454,7 +497,7 @@ error: case `a`: `config` cannot be used: 1:58: expected the kind `KubeScheduler
         (
             format!(r#"{{"id": "a", "node": [], "pod": {POD}}}"#),
             str![[r#"
-error: case `a`: it is not what a case should be: unknown field `node`, expected one of `id`, `pod`, `config`, `nodes`, `pods`, `nominated`, `namespaces`, `services`, `replicaSets`, `statefulSets`, `replicationControllers`, `pvcs`, `pvs`, `storageClasses`, `csiNodes`, `csiDrivers`, `csiStorageCapacities`, `volumeAttachments`, `deviceClasses`, `resourceSlices`, `title`, `expect`, `note` at line 1 column 18
+error: case `a`: it is not what a case should be: unknown field `node`, expected one of `id`, `pod`, `config`, `nodes`, `pods`, `nominated`, `namespaces`, `services`, `replicaSets`, `statefulSets`, `replicationControllers`, `pvcs`, `pvs`, `storageClasses`, `csiNodes`, `csiDrivers`, `csiStorageCapacities`, `volumeAttachments`, `deviceClasses`, `resourceClaims`, `resourceSlices`, `title`, `expect`, `note` at line 1 column 18
 
 "#]],
         ),

@@ -71,6 +71,8 @@ pub enum Why {
     NoStorageLeft,
     VolumeZone,
     ResourceClaims,
+    ResourceClaimInUse,
+    ResourceClaimElsewhere,
     NoDevices,
     MissingFeature,
 }
@@ -136,6 +138,8 @@ impl Why {
             Self::ResourceClaims => {
                 "whether devices can be had for its claims or resources is not known"
             }
+            Self::ResourceClaimInUse => "resourceclaim in use",
+            Self::ResourceClaimElsewhere => "resourceclaim not available on the node",
             Self::NoDevices => "cannot allocate all claims",
             Self::MissingFeature => "node declared features check failed",
         };

@@ -1,10 +1,48 @@
 //! Devices that drivers hand out (docs/spec/scheduler.md sections 4.2 and 8).
 
 use super::anomaly::{Flaws, Origin};
+use super::pools::namespace_of;
 use super::selectors::node_selector;
 use super::{Ingest, Object};
-use crate::devices::{DeviceClass, Reach, ResourceSlice};
-use crate::wire;
+use crate::devices::{Allocation, DeviceClass, Reach, ResourceClaim, ResourceSlice};
+use crate::wire::{self, text};
+
+pub(super) enum ClaimObject {}
+
+impl Object for ClaimObject {
+    type Wire<'a> = wire::ResourceClaim<'a>;
+
+    fn take(
+        ingest: &mut Ingest,
+        origin: Origin,
+        json: &[u8],
+        object: wire::ResourceClaim<'_>,
+        flaws: Flaws,
+    ) {
+        let metadata = object.metadata.unwrap_or_default();
+        let status = object.status.unwrap_or_default();
+        let pools = &mut ingest.pools;
+        let allocation = status.allocation.as_ref().map(|allocation| {
+            let devices = allocation.devices.iter().flat_map(|devices| &devices.results).flatten();
+            let mut conditions = devices.filter_map(|device| device.binding_conditions.as_ref());
+            let nodes = allocation.node_selector.as_ref();
+            Allocation {
+                nodes: nodes.map(|nodes| node_selector(pools, nodes)),
+                conditional: conditions.any(|conditions| !conditions.is_empty()),
+            }
+        });
+        let users = status.reserved_for.iter().flatten();
+        let claim = ResourceClaim {
+            namespace: pools.sym(namespace_of(&metadata)),
+            name: text(&metadata.name).into(),
+            deleting: metadata.deletion_timestamp.is_some(),
+            allocation,
+            reserved_for: users.map(|user| pools.sym_of(&user.uid)).collect(),
+        };
+        let draft = ingest.settle(origin, json, ("ResourceClaim", true), &metadata, &flaws, claim);
+        ingest.device_claims.push(draft);
+    }
+}
 
 pub(super) enum ClassObject {}
 

@@ -66,7 +66,12 @@ pub(super) fn pod_spec(
         gated: spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty()),
         never_preempts: text(&spec.preemption_policy) == "Never",
         local_storage: volumes().any(|v| v.empty_dir.is_some() || v.host_path.is_some()),
-        resource_claims: spec.resource_claims.as_ref().is_some_and(|claims| !claims.is_empty()),
+        resource_claims: spec
+            .resource_claims
+            .iter()
+            .flatten()
+            .map(|claim| pools.name_of(&claim.resource_claim_name))
+            .collect(),
     }
 }
 

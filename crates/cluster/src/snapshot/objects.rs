@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use super::tables::{ByName, BySym, Name, Named, Runs};
 use super::{Kind, NodeId, Snapshot};
 use crate::affinity::NodeMatch;
-use crate::devices::{CLASS_PREFIX, DeviceClass, Reach, ResourceSlice};
+use crate::devices::{CLASS_PREFIX, DeviceClass, Reach, ResourceClaim, ResourceSlice};
 use crate::intern::Sym;
 use crate::volumes::{
     Claim, CsiDriver, CsiNode, CsiStorageCapacity, PersistentVolume, StorageClass, VolumeAttachment,
@@ -29,6 +29,7 @@ pub(crate) struct Storage {
 /// What drivers hand out.
 #[derive(Clone, Debug)]
 pub(crate) struct Devices {
+    pub(crate) claims: ByName<ResourceClaim>,
     pub(crate) classes: BySym<DeviceClass>,
     pub(crate) slices: BySym<ResourceSlice>,
 }
@@ -51,6 +52,12 @@ impl Makers {
 }
 
 impl Named for Claim {
+    fn key(&self) -> Name<'_> {
+        (None, self.namespace, &self.name)
+    }
+}
+
+impl Named for ResourceClaim {
     fn key(&self) -> Name<'_> {
         (None, self.namespace, &self.name)
     }
@@ -108,6 +115,11 @@ impl Snapshot {
     /// A driver, if the object is known.
     pub fn csi_driver(&self, name: Sym) -> Option<&CsiDriver> {
         self.storage.drivers.get(name)
+    }
+
+    /// A claim for devices, if it is known.
+    pub fn resource_claim(&self, namespace: Sym, name: &str) -> Option<&ResourceClaim> {
+        self.devices.claims.get((None, namespace, name))
     }
 
     /// Whether an extended resource may be had as devices of a class.

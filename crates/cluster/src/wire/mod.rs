@@ -21,7 +21,7 @@ mod spec;
 mod volumes;
 mod workloads;
 
-pub(crate) use devices::{DeviceClass, ResourceSlice};
+pub(crate) use devices::{DeviceClass, ResourceClaim, ResourceSlice};
 pub(crate) use meta::{Expression, Header, LabelSelector, Metadata, OwnerReference, key_of_object};
 pub(crate) use node::{Image, Node};
 pub(crate) use other::{

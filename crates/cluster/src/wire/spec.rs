@@ -44,7 +44,8 @@ pub(crate) struct PodSpec<'a> {
     pub(crate) init_containers: Option<Vec<Container<'a>>>,
     #[serde(borrow)]
     pub(crate) volumes: Option<Vec<Volume<'a>>>,
-    pub(crate) resource_claims: Option<Vec<IgnoredAny>>,
+    #[serde(borrow)]
+    pub(crate) resource_claims: Option<Vec<DeviceClaim<'a>>>,
     #[serde(borrow)]
     pub(crate) resources: Option<Resources<'a>>,
     #[serde(borrow)]
@@ -152,6 +153,13 @@ pub(crate) struct Volume<'a> {
     pub(crate) iscsi: Option<Box<Iscsi<'a>>>,
     #[serde(borrow)]
     pub(crate) rbd: Option<Box<Rbd<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+pub(crate) struct DeviceClaim<'a> {
+    #[serde(borrow)]
+    pub(crate) resource_claim_name: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]

@@ -47,9 +47,9 @@ pub(super) struct ResourceClaims;
 
 impl Protection for ResourceClaims {
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
-        Box::new(|_, pod| match snapshot.pod(pod).spec.resource_claims {
-            true => Err(Reason::new(RESOURCE_CLAIM, "it has a resource claim")),
-            false => Ok(()),
+        Box::new(|_, pod| match *snapshot.pod(pod).spec.resource_claims {
+            [] => Ok(()),
+            _ => Err(Reason::new(RESOURCE_CLAIM, "it has a resource claim")),
         })
     }
 }

@@ -29,6 +29,7 @@ pub(super) fn storage(ingest: &mut Ingest) -> Storage {
 pub(super) fn devices(ingest: &mut Ingest) -> Devices {
     let strings = &ingest.pools.strings;
     Devices {
+        claims: ByName::new(settled(take(&mut ingest.device_claims), strings)),
         classes: BySym::new(settled(take(&mut ingest.device_classes), strings), |one| one.name),
         slices: BySym::new(settled(take(&mut ingest.slices), strings), |slice| slice.name),
     }

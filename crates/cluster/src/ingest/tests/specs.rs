@@ -51,7 +51,7 @@ fn what_is_absent_is_the_default() {
         gated: false,
         never_preempts: false,
         local_storage: false,
-        resource_claims: false,
+        resource_claims: Box::default(),
     };
     assert_eq!(*pod.spec, expected);
 }

@@ -132,6 +132,8 @@ struct Case<'a> {
     #[serde(borrow, default)]
     device_classes: Vec<&'a RawValue>,
     #[serde(borrow, default)]
+    resource_claims: Vec<&'a RawValue>,
+    #[serde(borrow, default)]
     resource_slices: Vec<&'a RawValue>,
     #[serde(default, rename = "title")]
     _title: IgnoredAny,
@@ -188,6 +190,7 @@ fn snapshot(case: &Case<'_>) -> Result<Snapshot> {
         ("CSIStorageCapacityList", "csiStorageCapacities", &case.csi_storage_capacities),
         ("VolumeAttachmentList", "volumeAttachments", &case.volume_attachments),
         ("DeviceClassList", "deviceClasses", &case.device_classes),
+        ("ResourceClaimList", "resourceClaims", &case.resource_claims),
         ("ResourceSliceList", "resourceSlices", &case.resource_slices),
         ("PodList", "pod", &vec![case.pod]),
     ];
