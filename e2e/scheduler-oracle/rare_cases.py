@@ -30,7 +30,8 @@ def meta(kind, name, version="v1", **more):
 
 class Rare(Gen):
     TWISTS = ["migrated", "inline", "replication", "sizes", "quantities", "bare", "nominated", "sources", "points", "numbers",
-              "many", "claims", "profiles", "shared", "prefixed", "devices", "allocated"]
+              "many", "claims", "profiles", "shared", "prefixed", "devices", "allocated",
+              "restarts", "empty", "named", "limits", "beta"]
 
     def __init__(self, seed, index, args):
         super().__init__(f"rare-{seed}", index, args)
@@ -397,6 +398,36 @@ class Rare(Gen):
             if pod["metadata"]["namespace"] == ns:
                 pod["spec"]["resourceClaims"] = [{"name": "c", "resourceClaimName": "devices0"}]
 
+    def limits(self, case):
+        """Limits without requests, which a stored pod has only where requests were removed, and limits of whole pods."""
+        for pod in self.some(self.placed(case), 3) + [case["pod"]]:
+            for c in pod["spec"]["containers"] + pod["spec"].get("initContainers", []):
+                if self.p(0.5):
+                    resources = c.setdefault("resources", {})
+                    resources["limits"] = {"cpu": "2", "memory": "1Gi"}
+                    if self.p(0.5):
+                        resources.pop("requests", None)
+            if self.p(0.3):
+                pod["spec"].setdefault("resources", {})["limits"] = {"cpu": "3", "memory": "2Gi"}
+            if self.p(0.2):
+                requests = pod["spec"].setdefault("resources", {}).setdefault("requests", {})
+                requests[self.one("cpu", "memory", "hugepages-2Mi")] = self.one("0", "2", "4Mi")
+
+    def restarts(self, case):
+        """Containers with restart policies of their own: of init containers only those that always restart are sidecars."""
+        for pod in self.some(self.placed(case), 4) + [case["pod"]]:
+            spec = pod["spec"]
+            if self.p(0.6):
+                spec.setdefault("initContainers", []).append(self.container("more-init"))
+            for c in spec.get("initContainers", []):
+                if self.p(0.5):
+                    c["restartPolicy"] = self.one("Never", "OnFailure", "Always")
+            for c in spec["containers"]:
+                if self.p(0.5):
+                    c["restartPolicy"] = self.one("Never", "OnFailure", "Always")
+            if self.p(0.3):
+                spec["restartPolicy"] = self.one("Never", "OnFailure")
+
     # --- conditions ----------------------------------------------------------------------------
     def numbers(self, case):
         """Greater and less with negative numbers, large ones, and labels that are none."""
@@ -413,6 +444,64 @@ class Rare(Gen):
         if self.p(0.7):
             affinity["preferredDuringSchedulingIgnoredDuringExecution"] = [
                 {"weight": self.weight(), "preference": term()} for _ in range(self.one(1, 2, 3))]
+
+    def empty(self, case):
+        """Labels without a value, as roles of nodes are, in every place that compares labels; a zone without a name."""
+        pod = case["pod"]
+        for n in case["nodes"]:
+            labels = self.labels_of(n)
+            if self.p(0.6):
+                labels["node-role.kubernetes.io/worker"] = ""
+            if self.p(0.25):
+                labels[self.one(ZONE, ZONE, "rack", "disk")] = ""
+            if self.p(0.2):
+                taints = n["spec"].setdefault("taints", [])
+                if not any(t["key"] == "role" for t in taints):
+                    taints.append({"key": "role", "effect": self.one("NoSchedule", "PreferNoSchedule"), **({"value": ""} if self.p(0.5) else {})})
+        x = self.r.random()
+        if x < 0.3:
+            pod["spec"]["nodeSelector"] = {"node-role.kubernetes.io/worker": ""}
+        elif x < 0.6:
+            pod["spec"].setdefault("affinity", {}).setdefault("nodeAffinity", {})["preferredDuringSchedulingIgnoredDuringExecution"] = [
+                {"weight": self.weight(), "preference": {"matchExpressions": [
+                    {"key": "node-role.kubernetes.io/worker", "operator": self.one("In", "NotIn"), "values": self.one([""], ["", "x"], ["x"])}]}}]
+        if self.p(0.4):
+            pod["spec"].setdefault("tolerations", []).append(
+                self.one({"key": "role", "operator": "Equal"}, {"key": "role", "operator": "Exists"}, {"key": "role", "value": "x"}))
+        for p in self.some(case["pods"], 3) + [pod]:
+            p["metadata"].setdefault("labels", {})[self.one("app", "tier", "bare")] = ""
+        if self.p(0.4):
+            selector = self.one({"matchLabels": {"app": ""}}, {"matchExpressions": [{"key": "app", "operator": "In", "values": ["", "web"]}]},
+                                {"matchExpressions": [{"key": "bare", "operator": "Exists"}]})
+            key, how = self.one(ZONE, HOST, "rack"), self.one("DoNotSchedule", "ScheduleAnyway")
+            others = [c for c in pod["spec"].get("topologySpreadConstraints", []) if (c["topologyKey"], c["whenUnsatisfiable"]) != (key, how)]
+            pod["spec"]["topologySpreadConstraints"] = others + [
+                {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": how, "labelSelector": selector}]
+        elif self.p(0.5):
+            pod["spec"].pop("topologySpreadConstraints", None)
+            case.setdefault("services", []).append(
+                dict(meta("Service", "bare", namespace=pod["metadata"]["namespace"]), spec={"selector": {"app": ""} if self.p(0.5) else {"app": "web"}}))
+
+    def named(self, case):
+        """A pod that asks for a node by name, also for one that other conditions leave out or that is gone."""
+        case["pod"]["spec"]["nodeName"] = self.one(*self.names(case), "gone")
+        if self.p(0.4):
+            case["pod"]["spec"].setdefault("affinity", {}).setdefault("nodeAffinity", {})["requiredDuringSchedulingIgnoredDuringExecution"] = {
+                "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [self.one(*self.names(case), "gone")]}]}]}
+
+    def beta(self, case):
+        """Nodes whose zones stand under the old keys, alone or beside the new ones, and conditions on those."""
+        for n in case["nodes"]:
+            labels = self.labels_of(n)
+            if ZONE in labels and self.p(0.7):
+                labels[BETA_ZONE] = labels[ZONE] if self.p(0.8) else self.one("a", "b")
+                if self.p(0.4):
+                    del labels[ZONE]
+            if REGION in labels and self.p(0.5):
+                labels[BETA_REGION] = labels.pop(REGION)
+        for v in case.get("pvs", []):
+            if self.p(0.4):
+                v["metadata"].setdefault("labels", {})[self.one(BETA_ZONE, ZONE)] = self.one("a", "b", "a__b")
 
     def nominated(self, case):
         """Pods that preemption made room for: with ports, spreading and claims, and the pod itself among them."""
