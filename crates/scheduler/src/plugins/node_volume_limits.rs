@@ -5,7 +5,7 @@ use descheduler_cluster::volumes::successor;
 use descheduler_cluster::{Claim, CsiNode, NodeId, Sym};
 use hashbrown::{HashMap, HashSet};
 
-use super::{NodeFilter, Prepared, Rejection, not_now};
+use super::{NodeFilter, Prepared, Rejection, never, not_now};
 use crate::cycle::Cycle;
 use crate::outcome::Why;
 use crate::pod::PodRef;
@@ -48,11 +48,8 @@ impl<'s> NodeFilter<'s> for Limits {
         let snapshot = cycle.snapshot();
         let name = snapshot.sym(&snapshot.node(node).name);
         let csi_node = snapshot.csi_node(name);
-        if csi_node.is_none() && !cycle.model.rules.missing_drivers_count {
-            return Ok(());
-        }
         let mut new = HashSet::new();
-        volumes_of(cycle, csi_node, cycle.pod, true, &mut new).map_err(Rejection::Error)?;
+        volumes_of(cycle, csi_node, cycle.pod, true, &mut new)?;
         if cycle.model.rules.missing_drivers_count {
             let lacks = |volume: &Volume<'_>| lacks_required(cycle, csi_node, volume.driver());
             if new.iter().any(lacks) {
@@ -67,8 +64,7 @@ impl<'s> NodeFilter<'s> for Limits {
         }
         let mut used = HashSet::new();
         for occupant in cycle.occupancy.occupants(node) {
-            volumes_of(cycle, Some(csi_node), &occupant.pod, false, &mut used)
-                .map_err(Rejection::Error)?;
+            volumes_of(cycle, Some(csi_node), &occupant.pod, false, &mut used)?;
         }
         new.retain(|volume| !used.contains(volume));
         // A volume that is attached without being used counts here and, if it is the pod's own,
@@ -97,32 +93,34 @@ fn lacks_required(cycle: &Cycle<'_, '_>, csi_node: Option<&CsiNode>, driver: Sym
     required && !csi_node.is_some_and(has)
 }
 
-/// Adds the attachable volumes of a pod. What is wrong with the claims of a pod that is there
-/// already is passed over; with those of the pod to be placed it ends the cycle.
+/// Adds the attachable volumes of a pod. A claim that is not known is passed over where the pod is
+/// there already; any other fault ends the cycle.
 fn volumes_of<'s>(
     cycle: &Cycle<'_, 's>,
     csi_node: Option<&CsiNode>,
     pod: &PodRef<'s>,
     new: bool,
     found: &mut HashSet<Volume<'s>>,
-) -> Result<(), String> {
+) -> Result<(), Rejection> {
     let claims = pod.claims.iter().map(|name| (name, false));
     for (name, ephemeral) in claims.chain(pod.ephemeral_claims.iter().map(|name| (name, true))) {
         let Some(claim) = cycle.snapshot().claim(pod.namespace, name) else {
             if new {
-                return Err(format!("looking up claim `{name}`: it is not known"));
+                return never(Why::ClaimUnknown);
             }
             continue;
         };
         if ephemeral && !super::volume_binding::is_for(cycle, claim, pod) {
-            return Err(format!("claim `{name}` was not made for the pod"));
+            let problem = format!("claim `{name}` was not made for the pod");
+            return Err(Rejection::Error(problem));
         }
         found.extend(volume_of(cycle, csi_node, claim));
     }
     for disk in &pod.spec.migrated_disks {
         if takes_over(cycle, csi_node, disk.plugin) {
             let Some(handle) = disk.handle else {
-                return Err("a volume has no name with the driver that took over".to_owned());
+                let problem = "a volume has no name with the driver that took over";
+                return Err(Rejection::Error(problem.to_owned()));
             };
             found.insert(Volume::Known { driver: disk.driver, handle });
         }
