@@ -11,14 +11,14 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use serde::Deserialize;
 
 /// Strategies that exist upstream and not here yet. A case whose policy names one is left out.
-const NOT_BUILT: [&str; 2] = ["HighNodeUtilization", "RemovePodsViolatingTopologySpreadConstraint"];
+const NOT_BUILT: [&str; 1] = ["HighNodeUtilization"];
 
 /// Usage from a metrics server is not built yet either; these cases say so in their names.
 const METRICS: &str = "metrics-";
 
 /// How many cases are left out for one of the reasons above. Nothing is left out silently: whoever
 /// builds a part lowers this number.
-const LEFT_OUT: usize = 49;
+const LEFT_OUT: usize = 19;
 
 fn main() {
     let arguments = Arguments::from_args();

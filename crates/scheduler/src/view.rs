@@ -20,8 +20,8 @@ pub struct View<'s> {
     requested: Vec<Resources>,
     /// The pods taken out, in order, so that they can be put back.
     log: Vec<PodId>,
-    /// How often pods were put back.
-    undone: usize,
+    /// For each time that pods were put back, how many were still taken out then.
+    undone: Vec<usize>,
 }
 
 /// A point in the history of a [`View`] to go back to.
@@ -38,7 +38,7 @@ impl<'s> View<'s> {
             arrivals: vec![Vec::new(); snapshot.node_slots()],
             requested: vec![Resources::default(); snapshot.node_slots()],
             log: Vec::new(),
-            undone: 0,
+            undone: Vec::new(),
         };
         for &node in snapshot.nodes() {
             let requested = &mut view.requested[node.index()];
@@ -118,7 +118,13 @@ impl<'s> View<'s> {
 
     /// How often pods were put back.
     pub fn undone(&self) -> usize {
-        self.undone
+        self.undone.len()
+    }
+
+    /// How much at the beginning of [`View::removed`] is as it was when [`View::undone`] was
+    /// `undone`; all of what there was then if this is more.
+    pub fn kept_since(&self, undone: usize) -> usize {
+        self.undone[undone..].iter().copied().min().unwrap_or(usize::MAX)
     }
 
     /// The present point, to go back to with [`View::undo_to`].
@@ -128,7 +134,9 @@ impl<'s> View<'s> {
 
     /// Puts back what was taken out since `mark`.
     pub fn undo_to(&mut self, mark: Mark) {
-        self.undone += usize::from(self.log.len() > mark.0);
+        if self.log.len() > mark.0 {
+            self.undone.push(mark.0);
+        }
         while self.log.len() > mark.0 {
             let Some(pod) = self.log.pop() else { break };
             if let Some(node) = self.arrived_at.remove(&pod) {

@@ -5,7 +5,7 @@
 //! smallest complete one. What several share is beside them: which pods a strategy looks at
 //! (`scope`), in which order (`order`), what its containers are doing (`containers`), on which nodes
 //! it could be (`reach`), whom it has anti-affinity to (`anti_affinity`), upstream's own fit check
-//! (`upstream_fit`), and how full nodes are (`utilization`).
+//! (`upstream_fit`), how evenly it is spread (`spread`), and how full nodes are (`utilization`).
 
 mod age;
 mod anti_affinity;
@@ -14,6 +14,7 @@ mod order;
 mod protections;
 mod reach;
 mod scope;
+mod spread;
 mod upstream_fit;
 mod utilization;
 
@@ -37,14 +38,12 @@ strategies! {
     remove_pods_violating_inter_pod_anti_affinity,
     remove_pods_violating_node_affinity,
     remove_pods_violating_node_taints,
+    remove_pods_violating_topology_spread_constraint,
 }
 
 /// The plugins as a policy knows them.
 pub const REGISTRY: Registry = Registry {
     strategies: ALL,
     evictor: &protections::DEF,
-    planned: &[
-        ("HighNodeUtilization", Pass::Balance),
-        ("RemovePodsViolatingTopologySpreadConstraint", Pass::Balance),
-    ],
+    planned: &[("HighNodeUtilization", Pass::Balance)],
 };

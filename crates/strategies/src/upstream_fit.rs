@@ -109,6 +109,21 @@ impl<'s> UpstreamFit<'s> {
         Err(why)
     }
 
+    /// Whether the pod fits on any node other than its own to which `allowed` says yes.
+    pub(crate) fn elsewhere_among(
+        &self,
+        view: &View<'s>,
+        id: PodId,
+        allowed: &dyn Fn(NodeId) -> bool,
+    ) -> bool {
+        let pod = self.snapshot.pod(id);
+        let candidate = Candidate::new(self, view, id);
+        let fits = |node: NodeId| {
+            Some(node) != pod.node && allowed(node) && candidate.unfit(node).is_none()
+        };
+        self.reach.of(&pod.spec).find(fits).is_some()
+    }
+
     /// Whether the pod fits on any node, its own included, where it takes no room.
     pub(crate) fn anywhere(&self, view: &View<'s>, id: PodId) -> Result<(), Rc<str>> {
         let pod = self.snapshot.pod(id);

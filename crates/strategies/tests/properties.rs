@@ -63,6 +63,14 @@ fn args_of(strategy: &str) -> Vec<serde_json::Value> {
         "RemovePodsViolatingNodeTaints" => {
             vec![json!({}), json!({"includePreferNoSchedule": true, "excludedTaints": ["gone"]})]
         }
+        "RemovePodsViolatingTopologySpreadConstraint" => vec![
+            json!({}),
+            json!({"constraints": ["ScheduleAnyway"], "topologyBalanceNodeFit": false}),
+            json!({
+                "constraints": ["DoNotSchedule", "ScheduleAnyway"],
+                "labelSelector": {"matchLabels": {"app": "web"}},
+            }),
+        ],
         other => panic!("give {other} some arguments here"),
     }
 }
@@ -177,10 +185,27 @@ fn pod() -> impl Strategy<Value = (&'static str, Option<usize>, String)> {
                 "annotation:descheduler.alpha.kubernetes.io/prefer-no-eviction=",
             ],
         ),
+        // What is merged into the pod comes last: these are lines of their own.
+        (4, SPREAD.into()),
     ]);
     let place = prop_oneof![1 => Just(None), 12 => (0..6_usize).prop_map(Some)];
     (select(vec!["x", "x", "y"]), place, words)
 }
+
+/// Topology spread constraints.
+const SPREAD: [&str; 4] = [
+    "\n| spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone,
+     |   whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]}",
+    "\n| spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname,
+     |   whenUnsatisfiable: ScheduleAnyway, labelSelector: {}}]}",
+    "\n| spec: {topologySpreadConstraints: [{maxSkew: 2, topologyKey: zone, minDomains: 3,
+     |   whenUnsatisfiable: DoNotSchedule, nodeTaintsPolicy: Honor, matchLabelKeys: [app],
+     |   labelSelector: {}}, {maxSkew: 1, topologyKey: kubernetes.io/hostname,
+     |   whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: api}}}]}",
+    "\n| spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone,
+     |   whenUnsatisfiable: ScheduleAnyway, nodeAffinityPolicy: Ignore,
+     |   labelSelector: {matchExpressions: [{key: app, operator: Exists}]}}]}",
+];
 
 fn budget() -> impl Strategy<Value = (&'static str, String)> {
     let selector = select(vec!["selector:app=web", "selector:app=db", "everything"]);
