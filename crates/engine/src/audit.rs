@@ -134,18 +134,23 @@ fn replay<'s>(
     let Some(&best) = eviction.destinations.first() else {
         return Err("planned without a destination".to_owned());
     };
-    let mark = occupancy.mark();
-    match old {
-        Old::Gone => occupancy.remove(id),
-        Old::Terminating | Old::Unknown => occupancy.terminate(id),
+    let profile = model.profile_of(&pod).unwrap_or(model.fallback());
+    let readings: &[Old] = match old {
+        Old::Unknown => &[Old::Terminating, Old::Gone],
+        Old::Terminating => &[Old::Terminating],
+        Old::Gone => &[Old::Gone],
+    };
+    let mut refused = eviction.destinations.clone();
+    for reading in readings {
+        let mark = occupancy.mark();
+        match reading {
+            Old::Gone => occupancy.remove(id),
+            Old::Terminating | Old::Unknown => occupancy.terminate(id),
+        }
+        refused = model.refused(profile, occupancy, &pod, &refused);
+        occupancy.undo_to(mark);
     }
-    let default = descheduler_scheduler::Profile::default();
-    let profile = model.profile_of(&pod).unwrap_or(&default);
-    let answer = model.place(profile, occupancy, &pod, false);
-    occupancy.undo_to(mark);
-    let feasible = |node| answer.feasible.iter().any(|candidate| candidate.node == node);
-    let mut impossible = eviction.destinations.iter().filter(|&&node| !feasible(node));
-    if let (Some(&node), true) = (impossible.next(), old != Old::Unknown) {
+    if let Some(&node) = refused.first() {
         let name = &model.snapshot().node(node).name;
         return Err(format!("planned for {name}, where it cannot be placed"));
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use descheduler_cluster::{NodeId, PodId, ResourceId, Resources, Snapshot};
 use descheduler_scheduler::{
-    Model, Occupancy, OccupancyMark, Old, Placement as Answer, PodRef, Profile, Replacement, View,
+    Model, Occupancy, OccupancyMark, Old, Placement as Answer, PodRef, Replacement, View, Why,
     Winners,
 };
 
@@ -37,7 +37,8 @@ pub(crate) struct Placer<'s> {
     judges: Vec<Seated<'s>>,
     /// By node slot: what accepted moves that may land elsewhere might still take there.
     contested: Vec<Resources>,
-    log: Vec<(NodeId, Resources)>,
+    /// For each accepted move what it takes, and the nodes where it might.
+    log: Vec<(Vec<NodeId>, Resources)>,
 }
 
 /// The judge of one strategy.
@@ -132,8 +133,7 @@ impl<'s> Placer<'s> {
             Old::Terminating | Old::Unknown => occupancy.terminate(pod.id),
         }
         let known = model.profile_of(pod);
-        let default = Profile::default();
-        let profile = known.unwrap_or(&default);
+        let profile = known.unwrap_or(model.fallback());
         let answer = model.place(profile, occupancy, pod, false);
         occupancy.undo_to(mark);
         if answer.feasible.is_empty() {
@@ -245,11 +245,11 @@ impl<'s> Placer<'s> {
             false => self.occupancy.terminate(id),
         }
         self.occupancy.place(pod, *best);
-        for &node in others {
+        if !others.is_empty() {
             let mut taken = pod.requests.clone();
             taken.set(ResourceId::PODS, 1);
-            self.contested[node.index()].add(&taken);
-            self.log.push((node, taken));
+            others.iter().for_each(|node| self.contested[node.index()].add(&taken));
+            self.log.push((others.to_vec(), taken));
         }
     }
 
@@ -259,8 +259,8 @@ impl<'s> Placer<'s> {
 
     pub(crate) fn undo_to(&mut self, mark: PlacerMark) {
         self.occupancy.undo_to(mark.occupancy);
-        for (node, taken) in self.log.drain(mark.contested..).rev() {
-            self.contested[node.index()].subtract(&taken);
+        for (nodes, taken) in self.log.drain(mark.contested..) {
+            nodes.iter().for_each(|node| self.contested[node.index()].subtract(&taken));
         }
     }
 }
@@ -281,16 +281,14 @@ fn nowhere(snapshot: &Snapshot, answer: &Answer) -> Refusal {
 
 /// As the scheduler puts it: `0/5 nodes are available: 3 Insufficient cpu, 2 Too many pods`.
 fn reasons(snapshot: &Snapshot, answer: &Answer) -> String {
+    let mut faults: BTreeMap<Why, usize> = BTreeMap::new();
+    for same in answer.infeasible.chunk_by(|(_, one), (_, other)| one.why == other.why) {
+        *faults.entry(same[0].1.why).or_default() += same.len();
+    }
+    // What differs for us may read the same.
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let mut last = None;
-    for (_, fault) in &answer.infeasible {
-        // Neighbours are often out for the same reason.
-        let text = match last {
-            Some((why, ref text)) if why == fault.why => String::clone(text),
-            _ => fault.why.text(snapshot),
-        };
-        *counts.entry(text.clone()).or_default() += 1;
-        last = Some((fault.why, text));
+    for (why, count) in faults {
+        *counts.entry(why.text(snapshot)).or_default() += count;
     }
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
     counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

@@ -5,10 +5,13 @@ use std::rc::Rc;
 
 use descheduler_cluster::{NodeId, PodAffinityTerm, PodId, Snapshot};
 
+use crate::known::{Known, Raw};
 use crate::model::{About, Model};
 use crate::occupancy::Occupancy;
 use crate::outcome::{Candidate, Code, CycleError, Fault, Placement, Stage, Why};
-use crate::plugins::{self, NodeFilter, Prepared, Rejection, Scores};
+use crate::plugins::{
+    self, Basis, NodeFilter, Prepared, Rejection, Scores, filter_basis, score_basis,
+};
 use crate::pod::PodRef;
 use crate::profile::{Plugin, Profile};
 
@@ -31,14 +34,20 @@ impl<'s> Cycle<'_, 's> {
     }
 }
 
-/// Filters that are on in this cycle, in order.
-type Filters<'c, 's> = Vec<(Plugin, Box<dyn NodeFilter<'s> + 'c>)>;
+/// A filter that is on in this cycle.
+pub(crate) struct Step<'c, 's> {
+    /// Its place in the profile.
+    place: usize,
+    pub(crate) plugin: Plugin,
+    filter: Box<dyn NodeFilter<'s> + 'c>,
+}
 
 /// What looking at the pod came to.
 enum Looked<'c, 's> {
     Ends(Placement),
     GoesOn {
-        filters: Filters<'c, 's>,
+        /// In order.
+        steps: Vec<Step<'c, 's>>,
         /// The plugins that had nothing to do.
         skipped: Vec<Plugin>,
         /// The nodes that plugins allow, sorted; all when `None`.
@@ -56,31 +65,72 @@ pub(crate) fn run<'s>(
 ) -> Placement {
     let nominated = Nominated::before(model.snapshot(), pod);
     let mut placement = Placement::default();
-    let crowded = {
+    let (skipped, known) = {
         let cycle = Cycle { model, profile, occupancy, pod };
         match look(&cycle, &[]) {
             Looked::Ends(placement) => return placement,
-            Looked::GoesOn { filters, skipped, only } => {
-                if let Err(error) = filter(&cycle, &filters, only.as_deref(), &mut placement) {
-                    return Placement { error: Some(error), ..Placement::default() };
+            Looked::GoesOn { steps, skipped, only } => {
+                let filtered = filter(&cycle, &steps, only.as_deref(), detail, &mut placement);
+                match filtered {
+                    Ok(known) => (skipped, known),
+                    Err(error) => return Placement::failed(error),
                 }
-                skipped
             }
         }
     };
-    if let Err(error) = nominated.filter(model, profile, occupancy, pod, &crowded, &mut placement) {
-        return Placement { error: Some(error), ..Placement::default() };
+    if let Err(error) = nominated.filter(model, profile, occupancy, pod, &skipped, &mut placement) {
+        return Placement::failed(error);
     }
     let cycle = Cycle { model, profile, occupancy, pod };
-    match score(&cycle, &mut placement, detail) {
-        Ok(()) => placement,
-        Err(error) => Placement { error: Some(error), ..Placement::default() },
+    let scored = score(&cycle, known.as_ref(), &mut placement, detail);
+    if let Some(known) = known {
+        known.keep(occupancy.known());
     }
+    match scored {
+        Ok(()) => placement,
+        Err(error) => Placement::failed(error),
+    }
+}
+
+/// Those of some nodes that filters keep the pod off, without what is known of pods alike.
+pub(crate) fn refused<'s>(
+    model: &Model<'s>,
+    profile: &Profile,
+    occupancy: &mut Occupancy<'s>,
+    pod: &PodRef<'s>,
+    nodes: &[NodeId],
+) -> Vec<NodeId> {
+    let nominated = Nominated::before(model.snapshot(), pod);
+    let mut placement = Placement::default();
+    let skipped = {
+        let cycle = Cycle { model, profile, occupancy, pod };
+        let Looked::GoesOn { steps, skipped, only } = look(&cycle, &[]) else {
+            return nodes.to_vec();
+        };
+        for &node in nodes {
+            let outside = only.as_ref().is_some_and(|only| only.binary_search(&node).is_err());
+            match check(&cycle, steps.iter(), node) {
+                Ok(None) if !outside => {}
+                Ok(found) => {
+                    let fault = found.map_or_else(nothing_in_common, |(_, fault)| fault);
+                    placement.infeasible.push((node, fault));
+                }
+                Err(_) => return nodes.to_vec(),
+            }
+        }
+        skipped
+    };
+    let found = nominated.filter(model, profile, occupancy, pod, &skipped, &mut placement);
+    if found.is_err() {
+        return nodes.to_vec();
+    }
+    let refused = placement.infeasible.into_iter().map(|(node, _)| node);
+    refused.filter(|node| nodes.contains(node)).collect()
 }
 
 /// PreFilter, leaving out the plugins in `off`.
 fn look<'c, 's>(cycle: &'c Cycle<'c, 's>, off: &[Plugin]) -> Looked<'c, 's> {
-    let (mut filters, mut skipped): (Filters<'c, 's>, Vec<Plugin>) = Default::default();
+    let (mut filters, mut skipped): (Vec<(Plugin, _)>, Vec<Plugin>) = Default::default();
     let mut only: Option<Vec<&str>> = None;
     let mut rejected = None;
     for &plugin in cycle.profile.pre_filter.iter().filter(|plugin| !off.contains(plugin)) {
@@ -110,11 +160,14 @@ fn look<'c, 's>(cycle: &'c Cycle<'c, 's>, off: &[Plugin]) -> Looked<'c, 's> {
     if let Some(fault) = rejected {
         return Looked::Ends(Placement::rejected(fault));
     }
-    let order = |plugin: Plugin| cycle.profile.filter.iter().position(|&other| other == plugin);
-    filters.retain(|(plugin, _)| order(*plugin).is_some());
-    filters.sort_by_key(|(plugin, _)| order(*plugin));
+    let place = |plugin: Plugin| cycle.profile.filter.iter().position(|&other| other == plugin);
+    let steps = filters
+        .into_iter()
+        .filter_map(|(plugin, filter)| Some(Step { place: place(plugin)?, plugin, filter }));
+    let mut steps: Vec<Step<'c, 's>> = steps.collect();
+    steps.sort_by_key(|step| step.place);
     let only = only.map(|names| nodes_named(cycle.snapshot(), &names));
-    Looked::GoesOn { filters, skipped, only }
+    Looked::GoesOn { steps, skipped, only }
 }
 
 fn nodes_named(snapshot: &Snapshot, names: &[&str]) -> Vec<NodeId> {
@@ -132,39 +185,51 @@ fn nothing_in_common() -> Fault {
     Fault { code: Code::UnschedulableAndUnresolvable, plugin: None, why: Why::OutsideSet }
 }
 
-/// Sorts all nodes into feasible and not.
+/// Sorts all nodes into feasible and not. Unless `plain`, what is known of pods alike is used, and
+/// returned for scoring.
 fn filter<'s>(
     cycle: &Cycle<'_, 's>,
-    filters: &Filters<'_, 's>,
+    steps: &[Step<'_, 's>],
     only: Option<&[NodeId]>,
+    plain: bool,
     placement: &mut Placement,
-) -> Result<(), CycleError> {
+) -> Result<Option<Known<'s>>, CycleError> {
+    let known = if plain { None } else { Known::of(cycle, steps)? };
+    let is_left =
+        |step: &&Step<'_, '_>| known.is_none() || filter_basis(step.plugin) == Basis::More;
+    let rest: Vec<&Step<'_, 's>> = steps.iter().filter(is_left).collect();
     for &node in cycle.snapshot().nodes() {
         if only.is_some_and(|only| only.binary_search(&node).is_err()) {
             placement.infeasible.push((node, nothing_in_common()));
             continue;
         }
-        match check(cycle, filters, node)? {
+        let mut found = known.as_ref().and_then(|known| known.fault(node));
+        if !rest.is_empty() {
+            let before = found.map_or(usize::MAX, |(place, _)| place);
+            let earlier = rest.iter().copied().take_while(|step| step.place < before);
+            found = check(cycle, earlier, node)?.or(found);
+        }
+        match found {
             None => {
                 placement.feasible.push(Candidate { node, total: 0, scores: Vec::new() });
             }
-            Some(fault) => placement.infeasible.push((node, fault)),
+            Some((_, fault)) => placement.infeasible.push((node, fault)),
         }
     }
-    Ok(())
+    Ok(known)
 }
 
-/// The first fault that a filter finds with a node.
-fn check<'s>(
+/// The first fault that a filter finds with a node, with the place of the filter.
+pub(crate) fn check<'a, 'c: 'a, 's: 'a>(
     cycle: &Cycle<'_, 's>,
-    filters: &Filters<'_, 's>,
+    steps: impl Iterator<Item = &'a Step<'c, 's>>,
     node: NodeId,
-) -> Result<Option<Fault>, CycleError> {
-    for (plugin, filter) in filters {
+) -> Result<Option<(usize, Fault)>, CycleError> {
+    for Step { place, plugin, filter } in steps {
         match filter.check(cycle, node) {
             Ok(()) => {}
             Err(Rejection::Fault(code, why)) => {
-                return Ok(Some(Fault { code, plugin: Some(*plugin), why }));
+                return Ok(Some((*place, Fault { code, plugin: Some(*plugin), why })));
             }
             Err(Rejection::Error(message)) => {
                 return Err(CycleError { stage: Stage::Filter, plugin: *plugin, message });
@@ -223,7 +288,9 @@ impl Nominated {
             let found = match look(&cycle, skipped) {
                 Looked::Ends(Placement { error: Some(error), .. }) => Err(error),
                 Looked::Ends(placement) => Ok(placement.rejected),
-                Looked::GoesOn { filters, .. } => check(&cycle, &filters, node),
+                Looked::GoesOn { steps, .. } => {
+                    check(&cycle, steps.iter(), node).map(|found| found.map(|(_, fault)| fault))
+                }
             };
             occupancy.undo_to(mark);
             if let Some(fault) = found? {
@@ -243,7 +310,12 @@ impl Nominated {
 }
 
 /// Scores the feasible nodes.
-fn score(cycle: &Cycle<'_, '_>, placement: &mut Placement, detail: bool) -> Result<(), CycleError> {
+fn score<'s>(
+    cycle: &Cycle<'_, 's>,
+    known: Option<&Known<'s>>,
+    placement: &mut Placement,
+    detail: bool,
+) -> Result<(), CycleError> {
     if placement.feasible.is_empty() {
         return Ok(());
     }
@@ -257,6 +329,10 @@ fn score(cycle: &Cycle<'_, '_>, placement: &mut Placement, detail: bool) -> Resu
             return failed(Stage::PreScore, plugin, message);
         }
     }
+    if let Some(known) = known {
+        placement.feasible.iter_mut().for_each(|scored| scored.total = known.score(scored.node));
+    }
+    let mut raw: Vec<i64> = Vec::with_capacity(nodes.len());
     for &(plugin, weight) in &cycle.profile.score {
         let scores = match plugins::scores(plugin, cycle, &nodes) {
             Scores::Skip => continue,
@@ -264,10 +340,19 @@ fn score(cycle: &Cycle<'_, '_>, placement: &mut Placement, detail: bool) -> Resu
             Scores::Panic(message) => return failed(Stage::Panic, plugin, message),
             Scores::By(scores) => scores,
         };
-        let mut raw: Vec<i64> = nodes.iter().map(|&node| scores.raw(cycle, node)).collect();
-        scores.normalize(&nodes, &mut raw);
         placement.plugins.push(plugin);
-        for (scored, score) in placement.feasible.iter_mut().zip(raw) {
+        raw.clear();
+        match known.map(|known| (score_basis(plugin), known)) {
+            // It is in the sum already.
+            Some((Basis::Sum, _)) => continue,
+            Some((Basis::Node, known)) => match &*known.raw(cycle, plugin, &*scores) {
+                Raw::Each(each) => raw.extend(nodes.iter().map(|node| each[node.index()])),
+                Raw::Same(score) => raw.resize(nodes.len(), *score),
+            },
+            Some((Basis::More, _)) | None => scores.fill(cycle, &nodes, &mut raw),
+        }
+        scores.normalize(&nodes, &mut raw);
+        for (scored, score) in placement.feasible.iter_mut().zip(&raw) {
             let weighted = score * weight;
             scored.total += weighted;
             if detail {

@@ -13,15 +13,18 @@
 //! Rules: docs/spec/scheduler.md. What differs between versions stands in `version.rs` alone.
 
 mod cycle;
+mod known;
 mod model;
 mod occupancy;
 mod outcome;
 mod plugins;
 mod pod;
 mod profile;
+mod reach;
 mod replacement;
 mod search;
 mod terms;
+mod topology;
 mod version;
 mod view;
 

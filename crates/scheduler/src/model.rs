@@ -4,17 +4,20 @@ use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::rc::Rc;
 
-use descheduler_cluster::{GroupId, NodeId, PodAffinityTerm, PodId, Snapshot, Sym};
+use descheduler_cluster::{GroupId, NodeId, PodAffinityTerm, PodId, PodSpec, Snapshot, Sym};
 use hashbrown::HashMap;
 
 use crate::cycle;
+use crate::known::OfNodes;
 use crate::occupancy::Occupancy;
 use crate::outcome::Placement;
 use crate::pod::PodRef;
 use crate::profile::Profile;
+use crate::reach::Reach;
 use crate::replacement::{self, Replacement};
 use crate::search::{self, Winners};
 use crate::terms::Namespaces;
+use crate::topology::Topology;
 use crate::version::{Rules, Version};
 
 /// The scheduler of one cluster: its version, its profiles, and what can be worked out once for
@@ -23,8 +26,11 @@ pub struct Model<'s> {
     snapshot: &'s Snapshot,
     pub(crate) rules: Rules,
     profiles: Vec<Profile>,
-    /// For each image the size it was first seen with, and how many nodes have it.
+    fallback: Profile,
+    /// For each image the size it was first seen with, and which nodes have it.
     images: HashMap<Sym, ImageState>,
+    pub(crate) topology: Rc<Topology<'s>>,
+    pub(crate) known: OfNodes<'s>,
     about: RefCell<HashMap<(&'s PodAffinityTerm, Sym), Rc<About>>>,
     /// The order in which nodes are searched.
     order: Vec<NodeId>,
@@ -48,10 +54,10 @@ impl Default for Scheduler {
 }
 
 /// Where an image is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ImageState {
     pub(crate) size: i64,
-    pub(crate) nodes: u32,
+    pub(crate) nodes: Vec<NodeId>,
 }
 
 /// Whom a term of the pod to be placed is about.
@@ -69,14 +75,21 @@ impl<'s> Model<'s> {
         let mut images: HashMap<Sym, ImageState> = HashMap::new();
         for &node in snapshot.nodes() {
             for &(image, size) in &snapshot.node(node).images {
-                images.entry(image).or_insert(ImageState { size, nodes: 0 }).nodes += 1;
+                images
+                    .entry(image)
+                    .or_insert(ImageState { size, nodes: Vec::new() })
+                    .nodes
+                    .push(node);
             }
         }
         Self {
             snapshot,
             rules: version.rules(),
             profiles,
+            fallback: Profile::default(),
             images,
+            topology: Rc::new(Topology::new(snapshot)),
+            known: OfNodes::default(),
             about: RefCell::default(),
             order: search::order(snapshot),
             replicas: replacement::replicas(snapshot),
@@ -90,7 +103,25 @@ impl<'s> Model<'s> {
 
     /// The pods on their nodes, to place others among.
     pub fn occupancy(&self) -> Occupancy<'s> {
-        Occupancy::new(self.snapshot, self.rules.resize)
+        Occupancy::new(self.snapshot, Rc::clone(&self.topology), self.rules.resize)
+    }
+
+    /// Which nodes a pod selects and which taints it tolerates.
+    pub(crate) fn reach(&self, spec: &'s PodSpec) -> Rc<Reach> {
+        self.known.reach(self.snapshot, spec)
+    }
+
+    /// The number of a profile, if it is one of this model's.
+    pub(crate) fn number_of(&self, profile: &Profile) -> Option<usize> {
+        if std::ptr::eq(profile, &self.fallback) {
+            return Some(self.profiles.len());
+        }
+        self.profiles.iter().position(|own| std::ptr::eq(own, profile))
+    }
+
+    /// What is taken for the profile of a pod that some other scheduler serves.
+    pub fn fallback(&self) -> &Profile {
+        &self.fallback
     }
 
     /// The profile that serves a pod, if this scheduler does at all.
@@ -110,6 +141,20 @@ impl<'s> Model<'s> {
         detail: bool,
     ) -> Placement {
         cycle::run(self, profile, occupancy, pod, detail)
+    }
+
+    /// Those of some nodes that filters keep a pod off. Nothing that is remembered of earlier pods
+    /// is used, so this can check what [`Model::place`] says.
+    ///
+    /// Occupancy is changed only for the time of the call.
+    pub fn refused(
+        &self,
+        profile: &Profile,
+        occupancy: &mut Occupancy<'s>,
+        pod: &PodRef<'s>,
+        nodes: &[NodeId],
+    ) -> Vec<NodeId> {
+        cycle::refused(self, profile, occupancy, pod, nodes)
     }
 
     /// Gives the pods that wait for a node their best places, by priority and then by age. They
@@ -145,8 +190,8 @@ impl<'s> Model<'s> {
         replacement::replacement(self.snapshot, &self.replicas, pod)
     }
 
-    pub(crate) fn image(&self, image: Sym) -> Option<ImageState> {
-        self.images.get(&image).copied()
+    pub(crate) fn image(&self, image: Sym) -> Option<&ImageState> {
+        self.images.get(&image)
     }
 
     /// Whom a term of a pod in `own` that is to be placed is about.

@@ -4,12 +4,16 @@
 //! resources, ports, volumes and anti-affinity, and no longer counts for spreading. A replacement
 //! that was given a place holds that place. All of it can be undone.
 
+use std::rc::Rc;
+
 use descheduler_cluster::pod::{ResizeRules, Scored};
 use descheduler_cluster::{GroupId, NodeId, PodId, ResourceId, Resources, Snapshot, Sym};
 use hashbrown::HashMap;
 
+use crate::known::OfSums;
 use crate::pod::PodRef;
 use crate::terms::ExistingTerms;
+use crate::topology::Topology;
 
 /// The pods on all nodes.
 #[derive(Clone, Debug)]
@@ -23,7 +27,11 @@ pub struct Occupancy<'s> {
     placed_in_group: HashMap<GroupId, Vec<usize>>,
     /// Placed pods with labels that no pod of the snapshot has.
     loose: Vec<usize>,
+    topology: Rc<Topology<'s>>,
     terms: ExistingTerms<'s>,
+    /// The nodes whose sums changed, in that order, those that were changed back too.
+    changed: Vec<NodeId>,
+    known: OfSums<'s>,
     log: Vec<Change>,
 }
 
@@ -74,7 +82,11 @@ pub(crate) struct Occupant<'s> {
 
 impl<'s> Occupancy<'s> {
     /// The pods of the snapshot on their nodes.
-    pub(crate) fn new(snapshot: &'s Snapshot, rules: ResizeRules) -> Self {
+    pub(crate) fn new(
+        snapshot: &'s Snapshot,
+        topology: Rc<Topology<'s>>,
+        rules: ResizeRules,
+    ) -> Self {
         let mut occupancy = Self {
             snapshot,
             rules,
@@ -83,7 +95,10 @@ impl<'s> Occupancy<'s> {
             placed: Vec::new(),
             placed_in_group: HashMap::new(),
             loose: Vec::new(),
+            topology,
             terms: ExistingTerms::default(),
+            changed: Vec::new(),
+            known: OfSums::default(),
             log: Vec::new(),
         };
         for &node in snapshot.nodes() {
@@ -96,6 +111,7 @@ impl<'s> Occupancy<'s> {
                 }
             }
         }
+        occupancy.changed = Vec::new();
         occupancy
     }
 
@@ -194,6 +210,16 @@ impl<'s> Occupancy<'s> {
         &self.nodes[node.index()]
     }
 
+    /// The nodes whose sums have changed so far, in that order. The list only grows.
+    pub(crate) fn changed(&self) -> &[NodeId] {
+        &self.changed
+    }
+
+    /// What is kept of what plugins said that look at these sums.
+    pub(crate) fn known(&self) -> &OfSums<'s> {
+        &self.known
+    }
+
     /// The anti-affinity and preferences of all pods that are there.
     pub(crate) fn terms(&self) -> &ExistingTerms<'s> {
         &self.terms
@@ -253,14 +279,16 @@ impl<'s> Occupancy<'s> {
         let pod = self.snapshot.pod(id);
         let Some(node) = pod.node else { return };
         let (held, scored) = pod.held(self.rules);
+        self.changed.push(node);
         self.nodes[node.index()].book(held, scored, by);
-        self.terms.count(self.snapshot, (&pod.spec, pod.namespace), node, by);
+        self.terms.count(&self.topology, (&pod.spec, pod.namespace), node, by);
     }
 
     fn book_placed(&mut self, at: usize, by: i64) {
         let Placed { pod, node, nominated: _ } = self.placed[at];
+        self.changed.push(node);
         self.nodes[node.index()].book(pod.requests, pod.scored_held, by);
-        self.terms.count(self.snapshot, (pod.spec, pod.namespace), node, by);
+        self.terms.count(&self.topology, (pod.spec, pod.namespace), node, by);
     }
 }
 

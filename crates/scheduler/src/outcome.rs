@@ -215,4 +215,8 @@ impl Placement {
     pub(crate) fn rejected(fault: Fault) -> Self {
         Self { rejected: Some(fault), ..Self::default() }
     }
+
+    pub(crate) fn failed(error: CycleError) -> Self {
+        Self { error: Some(error), ..Self::default() }
+    }
 }

@@ -8,7 +8,6 @@
 //! nodes, and whoever is within a point of the top counts as a winner too.
 
 use std::cmp::Reverse;
-use std::collections::VecDeque;
 
 use descheduler_cluster::labels::value_of;
 use descheduler_cluster::{NodeId, Snapshot, Sym};
@@ -38,6 +37,8 @@ struct Windows {
     /// For each feasible node how many starts make it the first to be found.
     starts: Vec<u32>,
     size: usize,
+    /// For each start the top of its window, and who reaches it last.
+    tops: Vec<(i64, usize)>,
 }
 
 /// The order in which nodes are searched: one of each zone in turn.
@@ -114,14 +115,23 @@ impl Winners {
 
 impl Windows {
     fn new(feasible: &[Candidate], order: &[NodeId], size: usize) -> Self {
-        let totals: HashMap<NodeId, i64> =
-            feasible.iter().map(|candidate| (candidate.node, candidate.total)).collect();
-        let mut windows = Self { nodes: Vec::new(), totals: Vec::new(), starts: Vec::new(), size };
+        let slots = order.iter().map(|node| node.index() + 1).max().unwrap_or(0);
+        let mut totals = vec![None; slots];
+        for candidate in feasible {
+            totals[candidate.node.index()] = Some(candidate.total);
+        }
+        let mut windows = Self {
+            nodes: Vec::with_capacity(feasible.len()),
+            totals: Vec::with_capacity(feasible.len()),
+            starts: Vec::with_capacity(feasible.len()),
+            size,
+            tops: Vec::new(),
+        };
         // Starts at nodes that are not feasible lead to the next one that is.
         let mut waiting = 0;
         for &node in order {
             waiting += 1;
-            if let Some(&total) = totals.get(&node) {
+            if let Some(total) = totals[node.index()] {
                 windows.nodes.push(node);
                 windows.totals.push(total);
                 windows.starts.push(std::mem::take(&mut waiting));
@@ -130,46 +140,21 @@ impl Windows {
         if let Some(first) = windows.starts.first_mut() {
             *first += waiting;
         }
+        windows.tops = most(&windows.totals, size);
         windows
-    }
-
-    /// For each start the most that `values` reach within the window, and who reaches it last.
-    fn most(&self, values: &[i64]) -> Vec<(i64, usize)> {
-        let count = self.nodes.len();
-        let mut most = Vec::with_capacity(count);
-        // Indexes whose values fall, the first of which is the most of the window.
-        let mut falling: VecDeque<usize> = VecDeque::new();
-        for end in 0..count + self.size - 1 {
-            let value = values[end % count];
-            while falling.back().is_some_and(|&last| values[last % count] <= value) {
-                falling.pop_back();
-            }
-            falling.push_back(end);
-            if end + 1 >= self.size {
-                let start = end + 1 - self.size;
-                while falling.front().is_some_and(|&first| first < start) {
-                    falling.pop_front();
-                }
-                let first = falling.front().map_or(start, |&first| first) % count;
-                most.push((values[first], first));
-            }
-        }
-        most.truncate(count);
-        most
     }
 
     /// Everybody who could win some window, those first that win from most starts.
     fn winners(&self) -> Vec<NodeId> {
         let count = self.nodes.len();
-        let most = self.most(&self.totals);
         let mut won = vec![0_u64; count];
-        for (&(_, who), &starts) in most.iter().zip(&self.starts) {
+        for (&(_, who), &starts) in self.tops.iter().zip(&self.starts) {
             won[who] += u64::from(starts);
         }
         // The windows that hold node i begin at the `size` starts up to i: of their tops the least
         // decides whether i can be among them. Negated, the least is a most once more.
-        let negated: Vec<i64> = most.iter().map(|(top, _)| -top).collect();
-        let least = self.most(&negated);
+        let negated: Vec<i64> = self.tops.iter().map(|(top, _)| -top).collect();
+        let least = most(&negated, self.size);
         let mut found: Vec<(Reverse<u64>, usize)> = Vec::new();
         for (at, &won) in won.iter().enumerate() {
             let first = (at + 1 + count - self.size) % count;
@@ -184,13 +169,12 @@ impl Windows {
     fn share(&self, bad: impl Fn(NodeId) -> bool) -> f64 {
         // Low enough to be near no top, high enough to be added to.
         const NEVER: i64 = i64::MIN / 2;
-        let most = self.most(&self.totals);
         let values = self.nodes.iter().zip(&self.totals);
         let values: Vec<i64> =
             values.map(|(&node, &total)| if bad(node) { total } else { NEVER }).collect();
-        let worst = self.most(&values);
+        let worst = most(&values, self.size);
         let (mut lost, mut all) = (0_u64, 0_u64);
-        for ((&(top, _), &(bad, _)), &starts) in most.iter().zip(&worst).zip(&self.starts) {
+        for ((&(top, _), &(bad, _)), &starts) in self.tops.iter().zip(&worst).zip(&self.starts) {
             all += u64::from(starts);
             if bad + NEAR >= top {
                 lost += u64::from(starts);
@@ -200,6 +184,34 @@ impl Windows {
     }
 }
 
+/// For each start in a ring of values the most of the next `size` of them, and the place of the last
+/// that reaches it.
+fn most(values: &[i64], size: usize) -> Vec<(i64, usize)> {
+    let count = values.len();
+    let mut most = Vec::with_capacity(count);
+    // Values that fall, each with its place, the first of which is the most of the window.
+    let mut falling: Vec<(usize, i64)> = Vec::with_capacity(size + 1);
+    let mut first = 0;
+    for (end, &value) in values.iter().chain(values).enumerate() {
+        while falling.len() > first && falling[falling.len() - 1].1 <= value {
+            falling.pop();
+        }
+        falling.push((end, value));
+        if end + 1 >= size {
+            let start = end + 1 - size;
+            if start == count {
+                break;
+            }
+            while falling[first].0 < start {
+                first += 1;
+            }
+            let (place, value) = falling[first];
+            most.push((value, if place < count { place } else { place - count }));
+        }
+    }
+    most
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,7 +219,8 @@ mod tests {
     fn windows(totals: &[i64], size: usize) -> Windows {
         let lines: Vec<String> = (0..totals.len()).map(|at| format!("node n{at:02}")).collect();
         let nodes = descheduler_testkit::snapshot(&lines.join("\n")).nodes().to_vec();
-        Windows { nodes, totals: totals.to_vec(), starts: vec![1; totals.len()], size }
+        let tops = most(totals, size);
+        Windows { nodes, totals: totals.to_vec(), starts: vec![1; totals.len()], size, tops }
     }
 
     fn slow_winners(totals: &[i64], size: usize) -> Vec<usize> {

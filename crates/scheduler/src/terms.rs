@@ -1,9 +1,12 @@
 //! Terms of pod affinity and anti-affinity: whom they are about, and those of the pods that are
 //! already there (docs/spec/scheduler.md section 6.1).
 
-use descheduler_cluster::labels::value_of;
+use std::cell::RefCell;
+
 use descheduler_cluster::{GroupId, Labels, NodeId, PodAffinityTerm, PodSpec, Snapshot, Sym};
 use hashbrown::HashMap;
+
+use crate::topology::Topology;
 
 /// Whether a term of a pod that is already there is about a pod. A namespace whose object is not
 /// known has no labels.
@@ -98,6 +101,12 @@ pub(crate) enum Effect {
 pub(crate) struct ExistingTerms<'s> {
     index: HashMap<(Effect, &'s PodAffinityTerm, Sym), usize>,
     terms: Vec<ExistingTerm<'s>>,
+    /// Those that can only be about pods of the namespace of their owners, by that.
+    within: HashMap<Sym, Vec<usize>>,
+    /// All others.
+    beyond: Vec<usize>,
+    /// Those about the pods of a group, as far as was asked, and how many terms there were then.
+    about: RefCell<HashMap<GroupId, (usize, Vec<usize>)>>,
 }
 
 /// One of them.
@@ -108,39 +117,70 @@ pub(crate) struct ExistingTerm<'s> {
     /// The namespace of its owners.
     pub(crate) namespace: Sym,
     /// How many of its owners are in each domain of its topology key.
-    pub(crate) owners: HashMap<Sym, i64>,
+    pub(crate) owners: HashMap<usize, i64>,
 }
 
 impl<'s> ExistingTerms<'s> {
     /// Counts a pod in (`by` 1) or out (`by` -1) on a node.
     pub(crate) fn count(
         &mut self,
-        snapshot: &'s Snapshot,
+        topology: &Topology<'s>,
         (spec, namespace): (&'s PodSpec, Sym),
         node: NodeId,
         by: i64,
     ) {
-        let labels = &snapshot.node(node).labels;
         for (effect, term) in terms_of(spec) {
-            let Some(value) = value_of(labels, term.topology_key) else { continue };
-            let at = *self.index.entry((effect, term, namespace)).or_insert_with(|| {
-                let owners = HashMap::new();
-                self.terms.push(ExistingTerm { effect, term, namespace, owners });
-                self.terms.len() - 1
-            });
-            *self.terms[at].owners.entry(value).or_default() += by;
+            let Some(domain) = topology.domains(term.topology_key).of(node) else { continue };
+            let at = match self.index.get(&(effect, term, namespace)) {
+                Some(&at) => at,
+                None => self.add(ExistingTerm { effect, term, namespace, owners: HashMap::new() }),
+            };
+            *self.terms[at].owners.entry(domain).or_default() += by;
         }
     }
 
-    /// Those that are about a pod.
-    pub(crate) fn about<'t>(
-        &'t self,
-        snapshot: &'t Snapshot,
-        (namespace, labels): (Sym, &'t Labels),
-    ) -> impl Iterator<Item = &'t ExistingTerm<'s>> {
-        self.terms.iter().filter(move |existing| {
+    fn add(&mut self, existing: ExistingTerm<'s>) -> usize {
+        let at = self.terms.len();
+        let ExistingTerm { effect, term, namespace, .. } = existing;
+        self.index.insert((effect, term, namespace), at);
+        match term.namespaces.is_empty() && term.namespace_selector.is_none() {
+            true => self.within.entry(namespace).or_default().push(at),
+            false => self.beyond.push(at),
+        }
+        self.terms.push(existing);
+        at
+    }
+
+    /// Calls `found` with each one that is about a pod: its namespace, its labels, and the group
+    /// of the snapshot that has both, if there is one.
+    pub(crate) fn each_about(
+        &self,
+        snapshot: &Snapshot,
+        (namespace, labels, group): (Sym, &Labels, Option<GroupId>),
+        mut found: impl FnMut(&ExistingTerm<'s>),
+    ) {
+        let about = |at: usize| {
+            let existing = &self.terms[at];
             is_about(snapshot, (existing.term, existing.namespace), (namespace, labels))
-        })
+        };
+        let within = self.within.get(&namespace).map_or(&[][..], |within| within);
+        let since = |from: usize| {
+            // Both lists are in the order in which terms were added.
+            let new = |list: &[usize]| list.partition_point(|&at| at < from);
+            let within = &within[new(within)..];
+            within.iter().chain(&self.beyond[new(&self.beyond)..]).copied()
+        };
+        let Some(group) = group else {
+            since(0).filter(|&at| about(at)).for_each(|at| found(&self.terms[at]));
+            return;
+        };
+        let mut known = self.about.borrow_mut();
+        let (seen, list) = known.entry(group).or_default();
+        if *seen < self.terms.len() {
+            list.extend(since(*seen).filter(|&at| about(at)));
+            *seen = self.terms.len();
+        }
+        list.iter().for_each(|&at| found(&self.terms[at]));
     }
 }
 

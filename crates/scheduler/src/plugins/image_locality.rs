@@ -23,12 +23,19 @@ pub(super) fn scores<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Scores<'c, 's> {
     let images = spec.locality_images.iter().chain(volumes);
     let worth = images.filter_map(|&image| {
         let state = cycle.model.image(image)?;
-        let spread = f64::from(state.nodes) / nodes;
+        let spread = state.nodes.len() as f64 / nodes;
         Some((image, (state.size as f64 * spread) as i64))
     });
     let raised = if rules.image_volumes_raise_the_bar { spec.image_volumes.len() } else { 0 };
     let high = HIGH * (spec.locality_images.len() + raised) as i64;
     Scores::by(Images { worth: worth.collect(), high })
+}
+
+impl Images {
+    /// The score of a node whose images are worth so much.
+    fn score(&self, sum: i64) -> i64 {
+        100 * (sum.clamp(LOW, self.high.max(LOW)) - LOW) / (self.high - LOW)
+    }
 }
 
 impl<'s> NodeScore<'s> for Images {
@@ -38,7 +45,20 @@ impl<'s> NodeScore<'s> for Images {
         }
         let there = &cycle.snapshot().node(node).images;
         let has = |image: Sym| there.binary_search_by_key(&image, |&(name, _)| name).is_ok();
-        let sum: i64 = self.worth.iter().filter(|(image, _)| has(*image)).map(|(_, w)| w).sum();
-        100 * (sum.clamp(LOW, self.high.max(LOW)) - LOW) / (self.high - LOW)
+        let sum = self.worth.iter().filter(|(image, _)| has(*image)).map(|(_, worth)| worth).sum();
+        self.score(sum)
+    }
+
+    fn fill(&self, cycle: &Cycle<'_, 's>, nodes: &[NodeId], raw: &mut Vec<i64>) {
+        if self.worth.is_empty() {
+            raw.resize(nodes.len(), 0);
+            return;
+        }
+        let mut sums = vec![0; cycle.snapshot().node_slots()];
+        for &(image, worth) in &self.worth {
+            let there = cycle.model.image(image).map_or(&[][..], |image| &image.nodes);
+            there.iter().for_each(|node| sums[node.index()] += worth);
+        }
+        raw.extend(nodes.iter().map(|node| self.score(sums[node.index()])));
     }
 }

@@ -1,8 +1,8 @@
 //! InterPodAffinity (docs/spec/scheduler.md section 6).
 
-use descheduler_cluster::labels::value_of;
+use std::rc::Rc;
+
 use descheduler_cluster::{GroupId, NodeId, PodAffinityTerm, Sym};
-use hashbrown::HashMap;
 
 use super::{NodeFilter, NodeScore, Prepared, Rejection, Scores, never, not_now};
 use crate::cycle::Cycle;
@@ -10,20 +10,17 @@ use crate::model::About;
 use crate::outcome::Why;
 use crate::pod::PodRef;
 use crate::terms::Effect;
+use crate::topology::{Domains, PerDomain};
 
-/// Numbers by topology key and value.
-type Pairs = HashMap<(Sym, Sym), i64>;
-
-struct Rules<'s> {
-    /// The pod's own required terms.
-    affinity: &'s [PodAffinityTerm],
-    anti_affinity: &'s [PodAffinityTerm],
-    /// Pods that match all affinity terms at once, by each term's pair.
-    drawn_to: Pairs,
-    /// Pods that match some anti-affinity term, by its pair.
-    keeps_from: Pairs,
-    /// Pods whose anti-affinity is about this one, by the pair of their term.
-    kept_away_by: Pairs,
+struct Rules {
+    /// The topology keys of the pod's own affinity, with their domains.
+    affinity: Vec<(Sym, Rc<Domains>)>,
+    /// How many pods match all affinity terms at once, by the domains of each term.
+    drawn_to: PerDomain,
+    /// How many pods match some anti-affinity term, by its domains.
+    keeps_from: PerDomain,
+    /// How many pods have anti-affinity that is about this one, by the domains of their terms.
+    kept_away_by: PerDomain,
     /// The pod matches all of its own affinity terms.
     matches_itself: bool,
 }
@@ -35,13 +32,12 @@ pub(super) fn prepare<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
     if affinity.is_empty() && anti_affinity.is_empty() && kept_away_by.is_empty() {
         return Prepared::Skip;
     }
-    let mut keeps_from = Pairs::new();
+    let mut keeps_from = PerDomain::default();
     for term in anti_affinity {
         count_matching(cycle, term, 1, &mut keeps_from);
     }
     Prepared::filter(Rules {
-        affinity,
-        anti_affinity,
+        affinity: keys(cycle),
         drawn_to: drawn_to(cycle),
         keeps_from,
         kept_away_by,
@@ -49,56 +45,61 @@ pub(super) fn prepare<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
     })
 }
 
-fn kept_away_by(cycle: &Cycle<'_, '_>) -> Pairs {
-    let mut pairs = Pairs::new();
-    let me = (cycle.pod.namespace, cycle.pod.labels);
-    for existing in cycle.occupancy.terms().about(cycle.snapshot(), me) {
+fn kept_away_by(cycle: &Cycle<'_, '_>) -> PerDomain {
+    let mut sum = PerDomain::default();
+    let me = (cycle.pod.namespace, cycle.pod.labels, cycle.pod.group);
+    cycle.occupancy.terms().each_about(cycle.snapshot(), me, |existing| {
         if existing.effect == Effect::KeepsAway {
-            for (&value, &owners) in existing.owners.iter().filter(|(_, owners)| **owners > 0) {
-                *pairs.entry((existing.term.topology_key, value)).or_default() += owners;
+            for (&domain, &owners) in existing.owners.iter().filter(|(_, owners)| **owners > 0) {
+                sum.add(&cycle.model.topology, existing.term.topology_key, domain, owners);
             }
         }
-    }
-    pairs
+    });
+    sum
 }
 
-/// Adds `weight` to the pair of each pod on a node that the term is about.
+/// Adds `weight` to the domain of each pod on a node that the term is about.
 fn count_matching<'s>(
     cycle: &Cycle<'_, 's>,
     term: &'s PodAffinityTerm,
     weight: i64,
-    pairs: &mut Pairs,
+    sum: &mut PerDomain,
 ) {
     let about = cycle.about(term);
-    let snapshot = cycle.snapshot();
+    let domains = cycle.model.topology.domains(term.topology_key);
     let matches = |other: &PodRef<'_>| is_about(cycle, term, other);
     cycle.occupancy.each_of(&about.groups, matches, |node, _| {
-        if let Some(value) = value_of(&snapshot.node(node).labels, term.topology_key) {
-            *pairs.entry((term.topology_key, value)).or_default() += weight;
+        if let Some(domain) = domains.of(node) {
+            sum.add(&cycle.model.topology, term.topology_key, domain, weight);
         }
     });
 }
 
-fn drawn_to(cycle: &Cycle<'_, '_>) -> Pairs {
-    let mut pairs = Pairs::new();
-    let [first, rest @ ..] = &*cycle.pod.spec.affinity else { return pairs };
-    let snapshot = cycle.snapshot();
+/// The topology keys of the pod's affinity terms.
+fn keys(cycle: &Cycle<'_, '_>) -> Vec<(Sym, Rc<Domains>)> {
+    let keys = cycle.pod.spec.affinity.iter().map(|term| term.topology_key);
+    keys.map(|key| (key, cycle.model.topology.domains(key))).collect()
+}
+
+fn drawn_to(cycle: &Cycle<'_, '_>) -> PerDomain {
+    let mut sum = PerDomain::default();
+    let [first, rest @ ..] = &*cycle.pod.spec.affinity else { return sum };
     let about = cycle.about(first);
     let others: Vec<_> = rest.iter().map(|term| cycle.about(term)).collect();
     let in_all =
         |group: &GroupId| others.iter().all(|other| other.groups.binary_search(group).is_ok());
     let groups: Vec<GroupId> = about.groups.iter().copied().filter(in_all).collect();
     let terms = &*cycle.pod.spec.affinity;
+    let keys = keys(cycle);
     let matches = |other: &PodRef<'_>| terms.iter().all(|term| is_about(cycle, term, other));
     cycle.occupancy.each_of(&groups, matches, |node, _| {
-        let labels = &snapshot.node(node).labels;
-        for term in terms {
-            if let Some(value) = value_of(labels, term.topology_key) {
-                *pairs.entry((term.topology_key, value)).or_default() += 1;
+        for (key, domains) in &keys {
+            if let Some(domain) = domains.of(node) {
+                sum.add(&cycle.model.topology, *key, domain, 1);
             }
         }
     });
-    pairs
+    sum
 }
 
 /// Whether a term of the incoming pod is about a pod.
@@ -109,43 +110,32 @@ fn is_about<'s>(cycle: &Cycle<'_, 's>, term: &'s PodAffinityTerm, other: &PodRef
         && term.selector.as_ref().is_some_and(|selector| selector.matches(other.labels, strings))
 }
 
-impl<'s> NodeFilter<'s> for Rules<'_> {
-    fn check(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> Result<(), Rejection> {
-        let labels = &cycle.snapshot().node(node).labels;
+impl<'s> NodeFilter<'s> for Rules {
+    fn check(&self, _: &Cycle<'_, 's>, node: NodeId) -> Result<(), Rejection> {
         let mut missing = false;
-        for term in self.affinity {
-            match value_of(labels, term.topology_key) {
-                None => return never(Why::PodAffinity),
-                Some(value) => missing |= !is_positive(&self.drawn_to, (term.topology_key, value)),
+        for (key, domains) in &self.affinity {
+            if domains.of(node).is_none() {
+                return never(Why::PodAffinity);
             }
+            missing |= self.drawn_to.at(*key, node) <= 0;
         }
         // The first pod of a group that wants to be together has nobody to join.
         let first = self.drawn_to.is_empty() && self.matches_itself;
         if missing && !first {
             return never(Why::PodAffinity);
         }
-        let meets = |term: &PodAffinityTerm| {
-            let value = value_of(labels, term.topology_key);
-            value.is_some_and(|value| is_positive(&self.keeps_from, (term.topology_key, value)))
-        };
-        if self.anti_affinity.iter().any(meets) {
+        if self.keeps_from.any_positive(node) {
             return not_now(Why::PodAntiAffinity);
         }
-        if !self.kept_away_by.is_empty()
-            && labels.iter().any(|&pair| is_positive(&self.kept_away_by, pair))
-        {
+        if self.kept_away_by.any_positive(node) {
             return not_now(Why::OthersAntiAffinity);
         }
         Ok(())
     }
 }
 
-fn is_positive(pairs: &Pairs, pair: (Sym, Sym)) -> bool {
-    pairs.get(&pair).is_some_and(|count| *count > 0)
-}
-
 /// What being in each place is worth.
-struct Preferences(Pairs);
+struct Preferences(PerDomain);
 
 pub(super) fn scores<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Scores<'c, 's> {
     let args = &cycle.profile.inter_pod;
@@ -153,32 +143,32 @@ pub(super) fn scores<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Scores<'c, 's> {
     if args.ignore_existing && preferred.is_empty() {
         return Scores::Skip;
     }
-    let mut pairs = Pairs::new();
+    let mut sum = PerDomain::default();
     for preferred in preferred {
-        count_matching(cycle, &preferred.term, i64::from(preferred.weight), &mut pairs);
+        count_matching(cycle, &preferred.term, i64::from(preferred.weight), &mut sum);
     }
-    let me = (cycle.pod.namespace, cycle.pod.labels);
-    for existing in cycle.occupancy.terms().about(cycle.snapshot(), me) {
+    let me = (cycle.pod.namespace, cycle.pod.labels, cycle.pod.group);
+    cycle.occupancy.terms().each_about(cycle.snapshot(), me, |existing| {
         let weight = match existing.effect {
-            Effect::KeepsAway => continue,
-            Effect::Attracts if args.hard_weight == 0 => continue,
+            Effect::KeepsAway => return,
+            Effect::Attracts if args.hard_weight == 0 => return,
             Effect::Attracts => args.hard_weight,
             Effect::Prefers(weight) => i64::from(weight),
         };
-        for (&value, &owners) in existing.owners.iter().filter(|(_, owners)| **owners > 0) {
-            *pairs.entry((existing.term.topology_key, value)).or_default() += weight * owners;
+        for (&domain, &owners) in existing.owners.iter().filter(|(_, owners)| **owners > 0) {
+            let key = existing.term.topology_key;
+            sum.add(&cycle.model.topology, key, domain, weight * owners);
         }
-    }
-    match pairs.is_empty() {
+    });
+    match sum.is_empty() {
         true => Scores::Skip,
-        false => Scores::by(Preferences(pairs)),
+        false => Scores::by(Preferences(sum)),
     }
 }
 
 impl<'s> NodeScore<'s> for Preferences {
-    fn raw(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> i64 {
-        let labels = &cycle.snapshot().node(node).labels;
-        labels.iter().filter_map(|pair| self.0.get(pair)).sum()
+    fn raw(&self, _: &Cycle<'_, 's>, node: NodeId) -> i64 {
+        self.0.sum(node)
     }
 
     fn normalize(&self, _: &[NodeId], raw: &mut [i64]) {

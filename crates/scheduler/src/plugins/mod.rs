@@ -4,7 +4,7 @@
 //! filter for nodes, with nothing to do, or with a rejection of the whole pod. Of the nodes that
 //! pass all filters it may then make scores ([`scores`], the scheduler's PreScore).
 
-use descheduler_cluster::{NodeId, PodSpec, Taint, Toleration, TolerationOperator};
+use descheduler_cluster::{NodeId, PodSpec, Snapshot, Taint, Toleration, TolerationOperator};
 
 use crate::cycle::Cycle;
 use crate::outcome::{Code, Why};
@@ -90,6 +90,11 @@ pub(crate) trait NodeScore<'s> {
     /// The score before it is made comparable.
     fn raw(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> i64;
 
+    /// The scores of several nodes, in their order.
+    fn fill(&self, cycle: &Cycle<'_, 's>, nodes: &[NodeId], raw: &mut Vec<i64>) {
+        raw.extend(nodes.iter().map(|&node| self.raw(cycle, node)));
+    }
+
     /// Brings the scores of all feasible nodes into 0 to 100.
     fn normalize(&self, _nodes: &[NodeId], _raw: &mut [i64]) {}
 }
@@ -100,6 +105,39 @@ struct Zero;
 impl<'s> NodeScore<'s> for Zero {
     fn raw(&self, _: &Cycle<'_, 's>, _: NodeId) -> i64 {
         0
+    }
+}
+
+/// What a plugin's word on a node depends on, besides the pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// On what the node is.
+    Node,
+    /// On the sum of what is on it.
+    Sum,
+    /// On more than that.
+    More,
+}
+
+/// What the filter of a plugin looks at.
+pub(crate) fn filter_basis(plugin: Plugin) -> Basis {
+    match plugin {
+        Plugin::NodeUnschedulable
+        | Plugin::TaintToleration
+        | Plugin::NodeAffinity
+        | Plugin::NodeDeclaredFeatures => Basis::Node,
+        Plugin::NodeResourcesFit => Basis::Sum,
+        _ => Basis::More,
+    }
+}
+
+/// What the scores of a plugin rest on, before they are made comparable.
+pub(crate) fn score_basis(plugin: Plugin) -> Basis {
+    match plugin {
+        Plugin::TaintToleration | Plugin::NodeAffinity => Basis::Node,
+        // These are comparable as they are.
+        Plugin::NodeResourcesFit | Plugin::NodeResourcesBalancedAllocation => Basis::Sum,
+        _ => Basis::More,
     }
 }
 
@@ -154,19 +192,19 @@ pub(crate) fn scores<'c, 's>(
 
 /// Whether the pod tolerates a taint. The scheduler does not compare numbers unless an alpha gate
 /// says so (docs/spec/scheduler.md section 3.3).
-fn tolerates(cycle: &Cycle<'_, '_>, toleration: &Toleration, taint: &Taint) -> bool {
+fn tolerates(snapshot: &Snapshot, toleration: &Toleration, taint: &Taint) -> bool {
     let compares = matches!(toleration.operator, TolerationOperator::Lt | TolerationOperator::Gt);
-    !compares && toleration.tolerates(taint, cycle.snapshot().strings())
+    !compares && toleration.tolerates(taint, snapshot.strings())
 }
 
 /// The first taint of a node that keeps the pod away.
-fn untolerated<'t>(
-    cycle: &Cycle<'_, '_>,
+pub(crate) fn untolerated<'t>(
+    snapshot: &Snapshot,
     spec: &PodSpec,
     taints: &'t [Taint],
 ) -> Option<&'t Taint> {
     let mut hard = taints.iter().filter(|taint| taint.effect.is_hard());
-    hard.find(|taint| !spec.tolerations.iter().any(|one| tolerates(cycle, one, taint)))
+    hard.find(|taint| !spec.tolerations.iter().any(|one| tolerates(snapshot, one, taint)))
 }
 
 /// The scheduler's default normalisation (docs/spec/scheduler.md section 7.1).

@@ -18,7 +18,7 @@ pub(super) fn prepare<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
         effect: Effect::NoSchedule,
     };
     let mut tolerations = cycle.pod.spec.tolerations.iter();
-    let tolerated = tolerations.any(|toleration| tolerates(cycle, toleration, &taint));
+    let tolerated = tolerations.any(|toleration| tolerates(cycle.snapshot(), toleration, &taint));
     Prepared::filter(Cordon { tolerated })
 }
 

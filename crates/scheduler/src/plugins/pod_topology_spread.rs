@@ -1,14 +1,16 @@
 //! PodTopologySpread (docs/spec/scheduler.md section 5).
 
-use descheduler_cluster::affinity::NodeMatch;
+use std::rc::Rc;
+
 use descheduler_cluster::labels::value_of;
 use descheduler_cluster::{GroupId, Labels, NodeId, Selector, Sym, WorkloadKind};
-use hashbrown::HashMap;
 
-use super::{NodeFilter, NodeScore, Prepared, Rejection, Scores, never, not_now, untolerated};
+use super::{NodeFilter, NodeScore, Prepared, Rejection, Scores, never, not_now};
 use crate::cycle::Cycle;
 use crate::outcome::Why;
 use crate::profile::{DefaultConstraint, SpreadDefaults};
+use crate::reach::Reach;
+use crate::topology::Domains;
 
 /// The label that the kubelet gives every node a value of its own for.
 const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -16,14 +18,38 @@ const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// One constraint as it holds for the incoming pod.
 struct Constraint<'c> {
-    key: Sym,
+    domains: Rc<Domains>,
+    hosts: bool,
     max_skew: i64,
     min_domains: usize,
     matcher: Matcher<'c>,
     honor_affinity: bool,
     honor_taints: bool,
-    /// The pods that it counts, by node.
-    counts: HashMap<NodeId, i64>,
+    counts: Rc<Counts>,
+}
+
+/// The pods that a constraint counts.
+#[derive(Default)]
+struct Counts {
+    /// By node slot; empty when there are none anywhere.
+    by_node: Vec<i64>,
+    /// The nodes with any.
+    nodes: Vec<NodeId>,
+}
+
+impl Counts {
+    fn add(&mut self, slots: usize, node: NodeId) {
+        self.by_node.resize(slots, 0);
+        let count = &mut self.by_node[node.index()];
+        if *count == 0 {
+            self.nodes.push(node);
+        }
+        *count += 1;
+    }
+
+    fn at(&self, node: NodeId) -> i64 {
+        self.by_node.get(node.index()).copied().unwrap_or(0)
+    }
 }
 
 /// Which pods a constraint counts, among those of the namespace.
@@ -64,10 +90,11 @@ fn constraints<'c>(cycle: &'c Cycle<'c, '_>, hard: bool) -> Vec<Constraint<'c>> 
             pairs: keys.filter_map(|&key| Some((key, value_of(labels, key)?))).collect(),
         };
         Constraint {
-            key: constraint.topology_key,
+            domains: cycle.model.topology.domains(constraint.topology_key),
+            hosts: cycle.snapshot().text(constraint.topology_key) == HOSTNAME,
             max_skew: i64::from(constraint.max_skew),
             min_domains: min_domains(constraint.min_domains),
-            counts: counts(cycle, &matcher),
+            counts: Rc::new(counts(cycle, &matcher)),
             matcher,
             honor_affinity: constraint.honor_affinity,
             honor_taints: constraint.honor_taints,
@@ -93,16 +120,17 @@ fn defaults<'c>(cycle: &'c Cycle<'c, '_>, hard: bool) -> Vec<Constraint<'c>> {
     if matcher.is_empty() {
         return Vec::new();
     }
-    let counts = counts(cycle, &matcher);
+    let counts = Rc::new(counts(cycle, &matcher));
     let of_kind = list.iter().filter(|constraint| constraint.hard == hard);
     let constraints = of_kind.map(|constraint| Constraint {
-        key: cycle.snapshot().sym(&constraint.topology_key),
+        domains: cycle.model.topology.domains(cycle.snapshot().sym(&constraint.topology_key)),
+        hosts: constraint.topology_key == HOSTNAME,
         max_skew: i64::from(constraint.max_skew),
         min_domains: min_domains(constraint.min_domains),
         matcher: matcher.clone(),
         honor_affinity: constraint.honor_affinity,
         honor_taints: constraint.honor_taints,
-        counts: counts.clone(),
+        counts: Rc::clone(&counts),
     });
     constraints.collect()
 }
@@ -137,17 +165,18 @@ fn deduced<'c>(cycle: &'c Cycle<'c, '_>) -> Matcher<'c> {
 
 /// How many pods match on each node; pods on their way out do not count. A selector without
 /// requirements counts only pods that nodes are kept free for: those come in another way.
-fn counts(cycle: &Cycle<'_, '_>, matcher: &Matcher<'_>) -> HashMap<NodeId, i64> {
-    let mut counts = HashMap::new();
+fn counts(cycle: &Cycle<'_, '_>, matcher: &Matcher<'_>) -> Counts {
+    let mut counts = Counts::default();
     let (snapshot, namespace) = (cycle.snapshot(), cycle.pod.namespace);
+    let slots = snapshot.node_slots();
     if matcher.nothing {
         return counts;
     }
     if matcher.is_empty() {
         let nominated = cycle.occupancy.nominated();
-        for (_, node) in nominated.filter(|(pod, _)| pod.namespace == namespace) {
-            *counts.entry(node).or_default() += 1;
-        }
+        nominated
+            .filter(|(pod, _)| pod.namespace == namespace)
+            .for_each(|(_, node)| counts.add(slots, node));
         return counts;
     }
     let candidates = match matcher.selectors.first() {
@@ -159,35 +188,33 @@ fn counts(cycle: &Cycle<'_, '_>, matcher: &Matcher<'_>) -> HashMap<NodeId, i64> 
     cycle.occupancy.each_of(
         &groups,
         |other| other.namespace == namespace && matcher.matches(cycle, other.labels),
-        |node, terminating| *counts.entry(node).or_default() += i64::from(!terminating),
+        |node, terminating| {
+            if !terminating {
+                counts.add(slots, node);
+            }
+        },
     );
     counts
 }
 
 impl Constraint<'_> {
-    fn count(&self, node: NodeId) -> i64 {
-        self.counts.get(&node).copied().unwrap_or(0)
-    }
-
     /// Whether the node counts for the constraint at all.
-    fn includes(&self, cycle: &Cycle<'_, '_>, node: NodeId) -> bool {
-        let (snapshot, spec) = (cycle.snapshot(), cycle.pod.spec);
-        (!self.honor_affinity || snapshot.node_matches(spec, node) == NodeMatch::Yes)
-            && (!self.honor_taints
-                || untolerated(cycle, spec, &snapshot.node(node).taints).is_none())
+    fn includes(&self, reach: &Reach, node: NodeId) -> bool {
+        (!self.honor_affinity || reach.selects(node))
+            && (!self.honor_taints || reach.tolerates(node))
     }
 }
 
-fn has_all_keys(labels: &Labels, constraints: &[Constraint<'_>]) -> bool {
-    constraints.iter().all(|constraint| value_of(labels, constraint.key).is_some())
+fn in_domains_of_all(constraints: &[Constraint<'_>], node: NodeId) -> bool {
+    constraints.iter().all(|constraint| constraint.domains.of(node).is_some())
 }
 
-/// Hard constraints, each with its domains.
-struct Hard<'c>(Vec<(Constraint<'c>, Domains)>);
+/// Hard constraints, each with how many pods it counts in its domains.
+struct Hard<'c>(Vec<(Constraint<'c>, Filled)>);
 
 /// How many matching pods each domain holds.
-struct Domains {
-    counts: HashMap<Sym, i64>,
+struct Filled {
+    counts: Vec<i64>,
     least: i64,
     matches_itself: bool,
 }
@@ -197,39 +224,39 @@ pub(super) fn prepare<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
     if constraints.is_empty() {
         return Prepared::Skip;
     }
-    let snapshot = cycle.snapshot();
-    let mut counts: Vec<HashMap<Sym, i64>> = vec![HashMap::new(); constraints.len()];
-    for &node in snapshot.nodes() {
-        let labels = &snapshot.node(node).labels;
-        if !has_all_keys(labels, &constraints) {
+    let reach = cycle.model.reach(cycle.pod.spec);
+    let mut counts: Vec<Vec<Option<i64>>> =
+        constraints.iter().map(|constraint| vec![None; constraint.domains.len()]).collect();
+    for &node in cycle.snapshot().nodes() {
+        if !in_domains_of_all(&constraints, node) {
             continue;
         }
         for (constraint, counts) in constraints.iter().zip(&mut counts) {
-            if let Some(value) = value_of(labels, constraint.key)
-                && constraint.includes(cycle, node)
+            if let Some(domain) = constraint.domains.of(node)
+                && constraint.includes(&reach, node)
             {
-                *counts.entry(value).or_default() += constraint.count(node);
+                *counts[domain].get_or_insert(0) += constraint.counts.at(node);
             }
         }
     }
     let hard = constraints.into_iter().zip(counts).map(|(constraint, counts)| {
-        let least = counts.values().copied().min();
-        let least = least.filter(|_| counts.len() >= constraint.min_domains).unwrap_or(0);
+        let eligible = counts.iter().flatten();
+        let enough = eligible.clone().count() >= constraint.min_domains;
+        let least = eligible.min().filter(|_| enough).copied().unwrap_or(0);
+        let counts = counts.into_iter().map(Option::unwrap_or_default).collect();
         let matches_itself = constraint.matcher.matches(cycle, cycle.pod.labels);
-        (constraint, Domains { counts, least, matches_itself })
+        (constraint, Filled { counts, least, matches_itself })
     });
     Prepared::filter(Hard(hard.collect()))
 }
 
 impl<'s> NodeFilter<'s> for Hard<'_> {
-    fn check(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> Result<(), Rejection> {
-        let labels = &cycle.snapshot().node(node).labels;
-        for (constraint, domains) in &self.0 {
-            let Some(value) = value_of(labels, constraint.key) else {
+    fn check(&self, _: &Cycle<'_, 's>, node: NodeId) -> Result<(), Rejection> {
+        for (constraint, filled) in &self.0 {
+            let Some(domain) = constraint.domains.of(node) else {
                 return never(Why::SpreadKeyMissing);
             };
-            let there = domains.counts.get(&value).copied().unwrap_or(0);
-            let skew = there + i64::from(domains.matches_itself) - domains.least;
+            let skew = filled.counts[domain] + i64::from(filled.matches_itself) - filled.least;
             if skew > constraint.max_skew {
                 return not_now(Why::Spread);
             }
@@ -238,14 +265,18 @@ impl<'s> NodeFilter<'s> for Hard<'_> {
     }
 }
 
-/// How many matching pods each domain holds; `None` for hosts, which count for themselves.
-type SoftDomains = Option<HashMap<Sym, i64>>;
-
 /// Soft constraints, each with its weight and its domains.
 struct Soft<'c> {
-    constraints: Vec<(Constraint<'c>, f64, SoftDomains)>,
-    /// Feasible nodes that lack one of the keys, sorted.
-    ignored: Vec<NodeId>,
+    constraints: Vec<SoftConstraint<'c>>,
+    /// Nodes that lack one of the keys do not count, where the constraints are the pod's own.
+    ignores: bool,
+}
+
+struct SoftConstraint<'c> {
+    constraint: Constraint<'c>,
+    weight: f64,
+    /// How many matching pods each domain holds; `None` for hosts, which count for themselves.
+    filled: Option<Vec<i64>>,
 }
 
 pub(super) fn scores<'c, 's>(cycle: &'c Cycle<'c, 's>, feasible: &'c [NodeId]) -> Scores<'c, 's> {
@@ -253,63 +284,80 @@ pub(super) fn scores<'c, 's>(cycle: &'c Cycle<'c, 's>, feasible: &'c [NodeId]) -
     if constraints.is_empty() {
         return Scores::Skip;
     }
-    let snapshot = cycle.snapshot();
-    let labels_of = |node: NodeId| -> &Labels { &snapshot.node(node).labels };
     let system =
         cycle.pod.spec.spread.is_empty() && matches!(cycle.profile.spread, SpreadDefaults::System);
-    let lacks = |node: &NodeId| !system && !has_all_keys(labels_of(*node), &constraints);
-    let (mut ignored, counted): (Vec<NodeId>, Vec<NodeId>) =
-        feasible.iter().copied().partition(lacks);
-    ignored.sort_unstable();
-    let hostname = snapshot.sym(HOSTNAME);
-    let mut domains: Vec<SoftDomains> = Vec::new();
-    let mut weights = Vec::new();
-    for constraint in &constraints {
-        if constraint.key == hostname {
-            domains.push(None);
-            weights.push(((counted.len() + 2) as f64).ln());
-            continue;
+    let counts_at = |node: NodeId| system || in_domains_of_all(&constraints, node);
+    let counted: Vec<NodeId> = feasible.iter().copied().filter(|&node| counts_at(node)).collect();
+    let reach = cycle.model.reach(cycle.pod.spec);
+    let filled = constraints.iter().map(|constraint| {
+        if constraint.hosts {
+            return (counted.len(), None);
         }
-        let values = counted
-            .iter()
-            .map(|&node| (value_of(labels_of(node), constraint.key).unwrap_or(Sym::EMPTY), 0));
-        let found: HashMap<Sym, i64> = values.collect();
-        weights.push(((found.len() + 2) as f64).ln());
-        domains.push(Some(found));
-    }
-    for &node in snapshot.nodes() {
-        let labels = labels_of(node);
-        if !system && !has_all_keys(labels, &constraints) {
-            continue;
-        }
-        for (constraint, domains) in constraints.iter().zip(&mut domains) {
-            let count = constraint.count(node);
-            let domain = domains.as_mut().filter(|_| count > 0);
-            if let (Some(domains), Some(value)) = (domain, value_of(labels, constraint.key))
-                && let Some(domain) = domains.get_mut(&value)
-                && constraint.includes(cycle, node)
-            {
-                *domain += count;
+        let Counts { nodes, .. } = &*constraint.counts;
+        let mut within = Within::new(&constraint.domains, &counted);
+        for &node in nodes.iter().filter(|&&node| counts_at(node)) {
+            if constraint.includes(&reach, node) {
+                within.add(&constraint.domains, node, constraint.counts.at(node));
             }
         }
+        (within.domains, Some(within.counts.into_iter().map(Option::unwrap_or_default).collect()))
+    });
+    let filled: Vec<(usize, Option<Vec<i64>>)> = filled.collect();
+    let constraints = constraints.into_iter().zip(filled).map(|(constraint, (domains, filled))| {
+        SoftConstraint { constraint, weight: ((domains + 2) as f64).ln(), filled }
+    });
+    Scores::by(Soft { constraints: constraints.collect(), ignores: !system })
+}
+
+/// How many matching pods each domain of some nodes holds.
+struct Within {
+    counts: Vec<Option<i64>>,
+    /// How many domains these nodes form; those without the label form one.
+    domains: usize,
+}
+
+impl Within {
+    fn new(domains: &Domains, nodes: &[NodeId]) -> Self {
+        let mut counts = vec![None; domains.len()];
+        let mut outside = false;
+        for &node in nodes {
+            // To the scheduler a label that is not there is one without a value.
+            match domains.of(node).or(domains.empty()) {
+                Some(domain) => counts[domain] = Some(0),
+                None => outside = true,
+            }
+        }
+        let domains = counts.iter().flatten().count() + usize::from(outside);
+        Self { counts, domains }
     }
-    let zipped = constraints.into_iter().zip(weights).zip(domains);
-    let constraints = zipped.map(|((constraint, weight), domains)| (constraint, weight, domains));
-    Scores::by(Soft { constraints: constraints.collect(), ignored })
+
+    fn add(&mut self, domains: &Domains, node: NodeId, count: i64) {
+        if let Some(domain) = domains.of(node)
+            && let Some(sum) = &mut self.counts[domain]
+        {
+            *sum += count;
+        }
+    }
+}
+
+impl Soft<'_> {
+    fn is_ignored(&self, node: NodeId) -> bool {
+        let lacks = |soft: &SoftConstraint<'_>| soft.constraint.domains.of(node).is_none();
+        self.ignores && self.constraints.iter().any(lacks)
+    }
 }
 
 impl<'s> NodeScore<'s> for Soft<'_> {
-    fn raw(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> i64 {
-        if self.ignored.binary_search(&node).is_ok() {
+    fn raw(&self, _: &Cycle<'_, 's>, node: NodeId) -> i64 {
+        if self.is_ignored(node) {
             return 0;
         }
-        let labels = &cycle.snapshot().node(node).labels;
         let mut score = 0.0;
-        for (constraint, weight, domains) in &self.constraints {
-            let Some(value) = value_of(labels, constraint.key) else { continue };
-            let count = match domains {
-                None => constraint.count(node),
-                Some(domains) => domains.get(&value).copied().unwrap_or(0),
+        for SoftConstraint { constraint, weight, filled } in &self.constraints {
+            let Some(domain) = constraint.domains.of(node) else { continue };
+            let count = match filled {
+                None => constraint.counts.at(node),
+                Some(filled) => filled[domain],
             };
             score += count as f64 * weight + (constraint.max_skew - 1) as f64;
         }
@@ -317,13 +365,12 @@ impl<'s> NodeScore<'s> for Soft<'_> {
     }
 
     fn normalize(&self, nodes: &[NodeId], raw: &mut [i64]) {
-        let is_ignored = |node: &NodeId| self.ignored.binary_search(node).is_ok();
-        let counted = || nodes.iter().zip(&*raw).filter(|(node, _)| !is_ignored(node));
+        let counted = || nodes.iter().zip(&*raw).filter(|(node, _)| !self.is_ignored(**node));
         let least = counted().map(|(_, &score)| score).min().unwrap_or(0);
         let most = counted().map(|(_, &score)| score).max().unwrap_or(0);
-        for (node, score) in nodes.iter().zip(raw) {
+        for (&node, score) in nodes.iter().zip(raw) {
             *score = match most {
-                _ if is_ignored(node) => 0,
+                _ if self.is_ignored(node) => 0,
                 0 => 100,
                 _ => 100 * (most + least - *score) / most,
             };

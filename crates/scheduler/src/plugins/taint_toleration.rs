@@ -18,7 +18,7 @@ pub(super) fn prepare<'c, 's: 'c>() -> Prepared<'c, 's> {
 impl<'s> NodeFilter<'s> for HardTaints {
     fn check(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> Result<(), Rejection> {
         let taints = &cycle.snapshot().node(node).taints;
-        match untolerated(cycle, cycle.pod.spec, taints) {
+        match untolerated(cycle.snapshot(), cycle.pod.spec, taints) {
             Some(taint) => never(Why::Taint(TaintKey(*taint))),
             None => Ok(()),
         }
@@ -40,7 +40,8 @@ impl<'s> NodeScore<'s> for SoftTaints<'_> {
     fn raw(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> i64 {
         let taints = cycle.snapshot().node(node).taints.iter();
         let soft = taints.filter(|taint| taint.effect == Effect::PreferNoSchedule);
-        soft.filter(|taint| !self.0.iter().any(|one| tolerates(cycle, one, taint))).count() as i64
+        soft.filter(|taint| !self.0.iter().any(|one| tolerates(cycle.snapshot(), one, taint)))
+            .count() as i64
     }
 
     fn normalize(&self, _: &[NodeId], raw: &mut [i64]) {
