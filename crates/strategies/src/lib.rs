@@ -18,7 +18,7 @@ mod spread;
 mod upstream_fit;
 mod utilization;
 
-use descheduler_engine::{Pass, Registry, StrategyDef};
+use descheduler_engine::{Registry, StrategyDef};
 
 /// Declares the module of each strategy and lists their definitions.
 macro_rules! strategies {
@@ -30,6 +30,7 @@ macro_rules! strategies {
 }
 
 strategies! {
+    high_node_utilization,
     low_node_utilization,
     pod_life_time,
     remove_duplicates,
@@ -42,8 +43,5 @@ strategies! {
 }
 
 /// The plugins as a policy knows them.
-pub const REGISTRY: Registry = Registry {
-    strategies: ALL,
-    evictor: &protections::DEF,
-    planned: &[("HighNodeUtilization", Pass::Balance)],
-};
+pub const REGISTRY: Registry =
+    Registry { strategies: ALL, evictor: &protections::DEF, planned: &[] };

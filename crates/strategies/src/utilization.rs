@@ -107,6 +107,8 @@ pub(crate) struct Relief<'p> {
     namespaces: BoundNamespaces,
     per_node: Option<u64>,
     excess: &'p Excess<'p>,
+    /// Which pods it is about; all without.
+    only: Option<&'p dyn Fn(PodId) -> bool>,
 }
 
 /// Why a node still has too much, if it has.
@@ -130,7 +132,7 @@ impl<'p> Relief<'p> {
                 distinct.push(list);
             }
         }
-        Self { taints: distinct, headroom, namespaces, per_node, excess }
+        Self { taints: distinct, headroom, namespaces, per_node, excess, only: None }
     }
 
     /// Pods go wherever the turn knows a place for them.
@@ -141,7 +143,12 @@ impl<'p> Relief<'p> {
     ) -> Self {
         const UNTAINTED: &[Taint] = &[];
         let taints = vec![UNTAINTED];
-        Self { taints, headroom: Vec::new(), namespaces, per_node, excess }
+        Self { taints, headroom: Vec::new(), namespaces, per_node, excess, only: None }
+    }
+
+    /// The same for those pods alone to which `only` says yes.
+    pub(crate) fn only(self, only: &'p dyn Fn(PodId) -> bool) -> Self {
+        Self { only: Some(only), ..self }
     }
 
     /// What the destinations have left.
@@ -152,7 +159,9 @@ impl<'p> Relief<'p> {
     /// Takes the pods of one node, the least important first.
     pub(crate) fn relieve(&mut self, turn: &mut Turn<'_, '_>, source: NodeId) {
         let snapshot = turn.snapshot();
-        let mut pods: Vec<PodId> = turn.view().active_pods_on(source).collect();
+        let is_meant = |pod: &PodId| self.only.is_none_or(|only| only(*pod));
+        let pods = turn.view().active_pods_on(source).filter(is_meant);
+        let mut pods: Vec<PodId> = pods.collect();
         pods.sort_by(|&a, &b| least_important_first(snapshot, a, b));
         if turn.knows_places() {
             owners_take_turns(snapshot, &mut pods, |&pod| pod);

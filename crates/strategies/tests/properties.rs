@@ -25,6 +25,14 @@ use serde_json::json;
 /// Arguments of each strategy to choose from; every strategy has to be here.
 fn args_of(strategy: &str) -> Vec<serde_json::Value> {
     match strategy {
+        "HighNodeUtilization" => vec![
+            json!({"thresholds": {"cpu": 30}}),
+            json!({"thresholds": {"pods": 3, "memory": 30}, "numberOfNodes": 1}),
+            json!({
+                "thresholds": {"gpu": 60}, "evictionModes": ["OnlyThresholdingResources"],
+                "evictableNamespaces": {"exclude": ["y"]},
+            }),
+        ],
         "LowNodeUtilization" => vec![
             json!({"thresholds": {"cpu": 20}, "targetThresholds": {"cpu": 40}}),
             json!({"thresholds": {"pods": 2, "memory": 30}, "targetThresholds": {"pods": 3, "memory": 50}}),
