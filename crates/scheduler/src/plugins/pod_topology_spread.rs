@@ -321,8 +321,7 @@ impl Within {
         let mut counts = vec![None; domains.len()];
         let mut outside = false;
         for &node in nodes {
-            // To the scheduler a label that is not there is one without a value.
-            match domains.of(node).or(domains.empty()) {
+            match Self::domain(domains, node) {
                 Some(domain) => counts[domain] = Some(0),
                 None => outside = true,
             }
@@ -331,8 +330,13 @@ impl Within {
         Self { counts, domains }
     }
 
+    /// To the scheduler a label that is not there is one without a value.
+    fn domain(domains: &Domains, node: NodeId) -> Option<usize> {
+        domains.of(node).or(domains.empty())
+    }
+
     fn add(&mut self, domains: &Domains, node: NodeId, count: i64) {
-        if let Some(domain) = domains.of(node)
+        if let Some(domain) = Self::domain(domains, node)
             && let Some(sum) = &mut self.counts[domain]
         {
             *sum += count;
