@@ -28,6 +28,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Plan(PlanArgs),
     Place(PlaceArgs),
+    Validate(ValidateArgs),
+    Convert(ConvertArgs),
     /// Print the version
     Version,
     #[command(hide = true, disable_help_flag = true)]
@@ -36,10 +38,6 @@ pub(crate) enum Command {
     Simulate(Later),
     #[command(hide = true, disable_help_flag = true)]
     Report(Later),
-    #[command(hide = true, disable_help_flag = true)]
-    Validate(Later),
-    #[command(hide = true, disable_help_flag = true)]
-    Convert(Later),
     #[command(hide = true, disable_help_flag = true)]
     Capture(Later),
     #[command(hide = true, disable_help_flag = true)]
@@ -63,7 +61,7 @@ Exit codes: 0 done, 1 you can fix it, 2 environment or bug; 3 with --check when 
     after_help = PLAN_HELP
 )]
 pub(crate) struct PlanArgs {
-    /// The policy, descheduler/v1alpha2
+    /// The policy, descheduler/v1alpha2 or v1alpha1
     #[arg(long, value_name = "FILE", alias = "policy-config-file")]
     pub(crate) policy: PathBuf,
 
@@ -139,6 +137,43 @@ pub(crate) struct PlaceArgs {
     /// How to print the answer [default: text; json for cases]
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) output: Option<Format>,
+}
+
+/// Say what is wrong with policies, with file, line and column; needs no cluster
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "descheduler validate <FILE>... [OPTIONS]",
+    after_help = "Exit codes: 0 no errors, 1 errors, or with --strict warnings"
+)]
+pub(crate) struct ValidateArgs {
+    /// Policies, descheduler/v1alpha2 or v1alpha1; - for standard input
+    #[arg(value_name = "FILE", required_unless_present = "policy")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// The same, as the other commands spell it
+    #[arg(long, value_name = "FILE", alias = "policy-config-file")]
+    pub(crate) policy: Vec<PathBuf>,
+
+    /// Fail on warnings too
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// How to print what is found
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) output: Format,
+}
+
+/// Print the v1alpha2 policy that a v1alpha1 policy stands for, with comments on what changed
+#[derive(Args, Debug)]
+#[command(override_usage = "descheduler convert <FILE>")]
+pub(crate) struct ConvertArgs {
+    /// The policy, descheduler/v1alpha1; - for standard input
+    #[arg(value_name = "FILE", required_unless_present = "policy", conflicts_with = "policy")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// The same, as the other commands spell it
+    #[arg(long, value_name = "FILE", alias = "policy-config-file")]
+    pub(crate) policy: Option<PathBuf>,
 }
 
 /// What follows a command that is not built yet.

@@ -87,8 +87,7 @@ impl Printer {
 
     /// Tells all that there is to say about a file of that content.
     pub(crate) fn diagnostics(&mut self, diagnostics: &Diagnostics, bytes: &[u8]) {
-        let style = if self.coloured_err { Style::Coloured } else { Style::Plain };
-        let rendered = descheduler_policy::render(diagnostics, bytes, style);
+        let rendered = descheduler_policy::render(diagnostics, bytes, style(self.coloured_err));
         if !rendered.is_empty() {
             self.raw(&format!("{rendered}\n"));
         }
@@ -109,6 +108,11 @@ impl Printer {
         let text = clean(&text.to_string()).into_owned();
         self.raw(&format!("{label}: {text}\n"));
     }
+}
+
+/// How diagnostics are rendered for such a stream.
+pub(crate) fn style(coloured: bool) -> Style {
+    if coloured { Style::Coloured } else { Style::Plain }
 }
 
 /// <https://no-color.org>, and terminals that say that they know no colours.

@@ -58,10 +58,15 @@ pub(crate) fn read(root: &Value, diagnostics: &mut Diagnostics) -> Option<Format
         None => {
             // Upstream takes such a file for an empty policy, without a word.
             let span = map.entries.first().map_or(root.span, |entry| entry.key_span);
+            let old = map.given("strategies").is_some() && map.given("profiles").is_none();
+            let (meant, format) = match old {
+                true => (V1ALPHA1, Format::V1alpha1),
+                false => (V1ALPHA2, Format::V1alpha2),
+            };
             diagnostics
                 .error("missing-api-version", span, "`apiVersion` is missing")
-                .help(format!("begin the file with `apiVersion: {V1ALPHA2}`"));
-            Some(Format::V1alpha2)
+                .help(format!("begin the file with `apiVersion: {meant}`"));
+            Some(format)
         }
     }
 }

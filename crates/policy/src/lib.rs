@@ -2,9 +2,10 @@
 //! for the configuration of kube-scheduler ([`scheduler`]).
 //!
 //! ```text
-//! bytes -> source -> yaml -> header -> v1alpha2 -> Policy
-//!            |         |       |          |
-//!            +---------+-------+----------+-----> Diagnostics -> render
+//! bytes -> source -> yaml -> header -------------> v1alpha2 -> Policy
+//!            |         |       |                      ^ |
+//!            |         |       +--> v1alpha1 (rewritten)|
+//!            +---------+-------+----------+-------------+--> Diagnostics -> render
 //! ```
 //!
 //! All problems of a file are found in one go, each with its place. An error means that the file
@@ -12,11 +13,13 @@
 //! follows upstream, except where upstream ignores something that would have kept pods alive.
 
 mod catalog;
+mod convert;
 mod fields;
 mod header;
 mod render;
 pub mod scheduler;
 mod source;
+mod v1alpha1;
 mod v1alpha2;
 mod yaml;
 
@@ -26,6 +29,7 @@ pub use render::{Style, render};
 
 use catalog::Catalog;
 use header::Format;
+use v1alpha1::Rewritten;
 
 /// Reads a policy.
 ///
@@ -41,19 +45,40 @@ pub fn load(bytes: &[u8], file: &str, registry: &Registry) -> (Option<Policy>, D
 fn read(bytes: &[u8], registry: &Registry, diagnostics: &mut Diagnostics) -> Option<Policy> {
     let text = source::checked(bytes, diagnostics)?;
     let root = yaml::parse(&text, diagnostics)?;
+    let catalog = Catalog::new(registry);
     match header::read(&root, diagnostics)? {
-        Format::V1alpha2 => v1alpha2::read(&root, &Catalog::new(registry), diagnostics),
-        Format::V1alpha1 => {
-            // Its field at the top is there: only a string led here.
-            let version = root.as_map().and_then(|map| map.given("apiVersion"));
-            let span = version.map_or(root.span, |version| version.value.span);
-            diagnostics
-                .error("v1alpha1-not-read", span, "a v1alpha1 policy cannot be read yet")
-                .help(
-                    "a later version will; until then write it as `descheduler/v1alpha2`"
-                        .to_owned(),
-                );
-            None
+        format @ Format::V1alpha2 => v1alpha2::read(&root, format, &catalog, diagnostics),
+        format @ Format::V1alpha1 => {
+            let Rewritten { root, .. } = v1alpha1::rewrite(&root, &catalog, diagnostics)?;
+            v1alpha2::read(&root, format, &catalog, diagnostics)
         }
     }
+}
+
+/// The v1alpha2 policy that a v1alpha1 policy stands for, as the text of a file, with a comment for
+/// everything that changed or has no equivalent. It is `None` exactly if an error was found, which
+/// it is, too, if the policy is v1alpha2 already.
+pub fn convert(bytes: &[u8], file: &str, registry: &Registry) -> (Option<String>, Diagnostics) {
+    let mut diagnostics = Diagnostics::new(file);
+    let text = rewrite(bytes, registry, &mut diagnostics);
+    let text = text.filter(|_| !diagnostics.has_errors());
+    (text, diagnostics)
+}
+
+fn rewrite(bytes: &[u8], registry: &Registry, diagnostics: &mut Diagnostics) -> Option<String> {
+    let text = source::checked(bytes, diagnostics)?;
+    let root = yaml::parse(&text, diagnostics)?;
+    let catalog = Catalog::new(registry);
+    if header::read(&root, diagnostics)? == Format::V1alpha2 {
+        if !diagnostics.has_errors() {
+            let version = root.as_map().and_then(|map| map.given("apiVersion"));
+            let span = version.map_or(root.span, |version| version.value.span);
+            diagnostics.error("not-v1alpha1", span, "this is v1alpha2: nothing is to be converted");
+        }
+        return None;
+    }
+    let rewritten = v1alpha1::rewrite(&root, &catalog, diagnostics)?;
+    // What the result says of itself counts as well, places being those of the old file.
+    v1alpha2::read(&rewritten.root, Format::V1alpha1, &catalog, diagnostics)?;
+    Some(convert::write(&rewritten))
 }

@@ -17,12 +17,14 @@ use descheduler_scheduler::Scheduler;
 
 use crate::catalog::Catalog;
 use crate::fields::{Fields, as_fields, mismatch};
+use crate::header::Format;
 use misplaced::Level;
 
-/// Reads a policy whose header has been looked at. What is returned counts only if no error was
-/// reported.
+/// Reads a policy whose header has been looked at; `written_as` is the format of the file that it
+/// came from. What is returned counts only if no error was reported.
 pub(crate) fn read(
     root: &Value,
+    written_as: Format,
     catalog: &Catalog<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Policy> {
@@ -47,7 +49,10 @@ pub(crate) fn read(
     let old = fields.entry("strategies");
     // A `profiles` of the wrong type has been complained about, and is not empty.
     if given.is_none_or(|entry| entry.value.as_list().is_some_and(<[Value]>::is_empty)) {
-        nothing_runs(root, old, diagnostics);
+        // Of a policy that was rewritten, this has been said in its own words.
+        if written_as == Format::V1alpha2 {
+            nothing_runs(root, old, diagnostics);
+        }
     } else if let Some(old) = old {
         let message = "`strategies` belongs to v1alpha1 and is ignored here";
         diagnostics.warning("v1alpha1-strategies", old.key_span, message).help(ENABLE.to_owned());
@@ -175,7 +180,7 @@ fn read_profiles(
 }
 
 /// Keys given twice, arguments aside: the reader of arguments is stricter with them.
-fn report_duplicates(root: &Value, diagnostics: &mut Diagnostics) {
+pub(crate) fn report_duplicates(root: &Value, diagnostics: &mut Diagnostics) {
     fn visit(value: &Value, depth: usize, diagnostics: &mut Diagnostics) {
         match &value.node {
             Node::Scalar(_) => {}

@@ -1,8 +1,10 @@
 //! One file a command, under the name that users type.
 
+mod convert;
 pub(crate) mod place;
 pub(crate) mod plan;
 mod scheduler;
+mod validate;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -16,7 +18,7 @@ use crate::error::CliError;
 use crate::printer::Printer;
 
 /// Commands that there are.
-const COMMANDS: [&str; 4] = ["plan", "place", "version", "help"];
+const COMMANDS: [&str; 6] = ["plan", "place", "validate", "convert", "version", "help"];
 
 /// Runs what the arguments say; the first one is the name of the program.
 pub(crate) fn run(
@@ -30,6 +32,8 @@ pub(crate) fn run(
     let later = match command {
         Some(Command::Plan(arguments)) => return plan::run(&arguments, printer),
         Some(Command::Place(arguments)) => return place::run(&arguments, printer),
+        Some(Command::Validate(arguments)) => return validate::run(&arguments, printer),
+        Some(Command::Convert(arguments)) => return convert::run(&arguments, printer),
         Some(Command::Version) => {
             let version = env!("CARGO_PKG_VERSION");
             printer.data(|out| writeln!(out, "descheduler {version}"))?;
@@ -38,8 +42,6 @@ pub(crate) fn run(
         Some(Command::Explain(_)) => "explain",
         Some(Command::Simulate(_)) => "simulate",
         Some(Command::Report(_)) => "report",
-        Some(Command::Validate(_)) => "validate",
-        Some(Command::Convert(_)) => "convert",
         Some(Command::Capture(_)) => "capture",
         Some(Command::Strategies(_)) => "strategies",
         Some(Command::Completion(_)) => "completion",

@@ -1,17 +1,16 @@
 //! `descheduler plan`: from files to a printed plan. Changes nothing.
 
-use std::fs;
 use std::mem;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use descheduler_cluster::{Anomaly, Ingest, Snapshot};
-use descheduler_engine::{History, Policy, Severity, audit, plan};
+use descheduler_engine::{History, Policy, audit, plan};
 use descheduler_strategies::REGISTRY;
 use jiff::Timestamp;
 
-use super::scheduler;
+use super::{scheduler, validate};
 use crate::cli::{Format, PlanArgs};
 use crate::error::CliError;
 use crate::input;
@@ -79,6 +78,11 @@ pub(crate) fn run(arguments: &PlanArgs, printer: &mut Printer) -> Result<ExitCod
 
 /// Flags of which we know what they will mean.
 fn refuse_what_is_not_there(arguments: &PlanArgs) -> Result<(), CliError> {
+    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
+    if is_stdin(&arguments.policy) && arguments.cluster.iter().any(is_stdin) {
+        let error = anyhow!("`--policy` and `--cluster` cannot both be read from standard input");
+        return Err(CliError::user(error).help("put one of them into a file"));
+    }
     match arguments.kubeconfig {
         Some(_) => Err(CliError::user(anyhow!("`--kubeconfig` is not there yet"))
             .help("plans are made from files, given with `--cluster`")),
@@ -88,17 +92,10 @@ fn refuse_what_is_not_there(arguments: &PlanArgs) -> Result<(), CliError> {
 
 /// Reads the policy and says everything that there is to say about it.
 fn read_policy(arguments: &PlanArgs, printer: &mut Printer) -> Result<Policy, CliError> {
-    let file = arguments.policy.display().to_string();
-    let bytes = fs::read(&arguments.policy)
-        .with_context(|| format!("cannot read `{file}`"))
-        .map_err(CliError::user)?;
+    let (file, bytes) = validate::read(&arguments.policy)?;
     let (policy, diagnostics) = descheduler_policy::load(&bytes, &file, &REGISTRY);
     printer.diagnostics(&diagnostics, &bytes);
-    policy.ok_or_else(|| {
-        let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
-        let errors = output::layout::count(errors, "error");
-        CliError::user(anyhow!("`{file}` cannot be used: {errors}; nothing is planned"))
-    })
+    policy.ok_or_else(|| validate::unusable(&file, &diagnostics, "nothing is planned"))
 }
 
 /// What is known of a cluster.

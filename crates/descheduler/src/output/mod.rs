@@ -6,6 +6,7 @@ pub(crate) mod layout;
 pub(crate) mod notes;
 pub(crate) mod place;
 pub(crate) mod text;
+pub(crate) mod validate;
 
 use descheduler_cluster::{Anomaly, Snapshot};
 use descheduler_engine::{Plan, Policy};

@@ -1,0 +1,76 @@
+//! `descheduler validate`: everything that there is to say about policy files, without a cluster.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow};
+use descheduler_engine::{Diagnostics, Severity};
+use descheduler_strategies::REGISTRY;
+
+use crate::cli::{Format, ValidateArgs};
+use crate::error::CliError;
+use crate::output::{self, layout::count};
+use crate::printer::Printer;
+
+/// Reads every file and says what is wrong with it; the exit code says whether any is.
+pub(crate) fn run(arguments: &ValidateArgs, printer: &mut Printer) -> Result<ExitCode, CliError> {
+    let mut said = Vec::new();
+    for path in arguments.files.iter().chain(&arguments.policy) {
+        let (file, bytes) = read(path)?;
+        let (_, diagnostics) = descheduler_policy::load(&bytes, &file, &REGISTRY);
+        said.push((bytes, diagnostics));
+    }
+    let severities = |(_, diagnostics): &(Vec<u8>, Diagnostics)| {
+        diagnostics.iter().map(|found| found.severity).collect::<Vec<_>>()
+    };
+    let severities: Vec<Severity> = said.iter().flat_map(severities).collect();
+    let number = |wanted| severities.iter().filter(|severity| **severity == wanted).count();
+    let (errors, warnings) = (number(Severity::Error), number(Severity::Warning));
+    let fails = errors > 0 || (arguments.strict && warnings > 0);
+    match arguments.output {
+        Format::Json => {
+            let diagnostics = said.iter().map(|(_, diagnostics)| diagnostics);
+            printer.data(|out| output::validate::write(errors == 0, diagnostics, out))?;
+        }
+        Format::Text => {
+            let coloured = printer.screen().coloured;
+            let text: String = said
+                .iter()
+                .map(|(bytes, diagnostics)| {
+                    let rendered = descheduler_policy::render(
+                        diagnostics,
+                        bytes,
+                        crate::printer::style(coloured),
+                    );
+                    if rendered.is_empty() { rendered } else { rendered + "\n" }
+                })
+                .collect();
+            let files = count(said.len(), "file");
+            let verdict = if errors == 0 { "valid" } else { "not valid" };
+            let numbers = format!("{}, {}", count(errors, "error"), count(warnings, "warning"));
+            printer.data(|out| writeln!(out, "{text}{verdict}: {files}, {numbers}"))?;
+        }
+    }
+    Ok(if fails { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// The name for messages and the content of a file, or of standard input for `-`.
+pub(super) fn read(path: &Path) -> Result<(String, Vec<u8>), CliError> {
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().read_to_end(&mut bytes);
+        read.context("cannot read standard input").map_err(CliError::user)?;
+        return Ok(("<stdin>".to_owned(), bytes));
+    }
+    let file = path.display().to_string();
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read `{file}`"));
+    Ok((file, bytes.map_err(CliError::user)?))
+}
+
+/// What a command that cannot use a policy says in the end.
+pub(super) fn unusable(file: &str, diagnostics: &Diagnostics, so: &str) -> CliError {
+    let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+    let errors = count(errors, "error");
+    CliError::user(anyhow!("`{file}` cannot be used: {errors}; {so}"))
+}
