@@ -31,6 +31,7 @@ mod selectors;
 mod spec;
 mod storage;
 mod templates;
+mod usage;
 mod workloads;
 
 pub use anomaly::{Anomaly, Source, SyntaxError};
@@ -43,9 +44,6 @@ use templates::Class;
 
 /// Lists within lists are followed this deep; each level reads its text once more.
 const LIST_DEPTH_MAX: usize = 8;
-
-/// Kinds that are known but have no part in any rule yet: counted without being read.
-const KNOWN_KINDS: [&str; 2] = ["NodeMetrics", "PodMetrics"];
 
 /// Collects objects until [`Ingest::finish`].
 #[derive(Debug, Default)]
@@ -75,6 +73,8 @@ pub struct Ingest {
     device_claims: Vec<Draft<Option<crate::devices::ResourceClaim>>>,
     device_classes: Vec<Draft<Option<crate::devices::DeviceClass>>>,
     slices: Vec<Draft<Option<crate::devices::ResourceSlice>>>,
+    node_usage: Vec<Draft<Option<crate::usage::NodeUsage>>>,
+    pod_usage: Vec<Draft<Option<crate::usage::PodUsage>>>,
 }
 
 impl Ingest {
@@ -121,10 +121,9 @@ impl Ingest {
         kind.map(|kind| kind.to_string())
     }
 
-    /// Whether `kind` is one that some rule reads or may come to read; objects of other kinds
-    /// are counted and skipped.
+    /// Whether `kind` is one that some rule reads; objects of other kinds are counted and skipped.
     pub fn knows(kind: &str) -> bool {
-        Kind::of(kind).is_some() || KNOWN_KINDS.contains(&kind)
+        Kind::of(kind).is_some()
     }
 
     /// Sorts what was collected and builds the snapshot.
@@ -240,6 +239,8 @@ impl Ingest {
             Kind::ResourceClaim => self.read::<devices::ClaimObject>(origin, json),
             Kind::DeviceClass => self.read::<devices::ClassObject>(origin, json),
             Kind::ResourceSlice => self.read::<devices::SliceObject>(origin, json),
+            Kind::NodeMetrics => self.read::<usage::NodeMetricsObject>(origin, json),
+            Kind::PodMetrics => self.read::<usage::PodMetricsObject>(origin, json),
             Kind::ReplicaSet => self.read_workload(origin, json, WorkloadKind::ReplicaSet),
             Kind::StatefulSet => self.read_workload(origin, json, WorkloadKind::StatefulSet),
             Kind::Deployment => self.read_workload(origin, json, WorkloadKind::Deployment),

@@ -30,6 +30,7 @@ pub mod resources;
 pub mod snapshot;
 pub mod spec;
 pub mod taints;
+pub mod usage;
 pub mod volumes;
 mod wire;
 pub mod workloads;
@@ -52,6 +53,7 @@ pub use resources::{ResourceId, Resources};
 pub use snapshot::{BudgetId, Group, GroupId, Kind, NodeId, PodId, Snapshot};
 pub use spec::{Features, HostPort, InlineVolume, PodSpec, SpreadConstraint};
 pub use taints::{Effect, Taint, Toleration, TolerationOperator};
+pub use usage::{NodeUsage, PodUsage};
 pub use volumes::{
     AccessModes, Claim, ClaimRef, CsiDriver, CsiNode, CsiStorageCapacity, LegacyVolume,
     MigratedDisk, PersistentVolume, StorageClass, TopologyTerm, VolumeAttachment,

@@ -22,7 +22,7 @@ pub(crate) mod objects;
 pub(crate) mod tables;
 
 use groups::GroupIndex;
-use objects::{Devices, Makers, Storage};
+use objects::{Devices, Makers, Storage, Usage};
 
 /// A node of one snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -121,11 +121,15 @@ pub enum Kind {
     DaemonSet,
     /// `apps/v1 ControllerRevision`.
     ControllerRevision,
+    /// `metrics.k8s.io NodeMetrics`.
+    NodeMetrics,
+    /// `metrics.k8s.io PodMetrics`.
+    PodMetrics,
 }
 
 impl Kind {
     /// Every kind that is read, as the API spells it.
-    pub(crate) const ALL: [(&str, Kind); 23] = [
+    pub(crate) const ALL: [(&str, Kind); 25] = [
         ("Node", Self::Node),
         ("Pod", Self::Pod),
         ("Namespace", Self::Namespace),
@@ -149,6 +153,8 @@ impl Kind {
         ("Job", Self::Job),
         ("DaemonSet", Self::DaemonSet),
         ("ControllerRevision", Self::ControllerRevision),
+        ("NodeMetrics", Self::NodeMetrics),
+        ("PodMetrics", Self::PodMetrics),
     ];
 
     /// The kind that the API spells so, if it is one of these.
@@ -179,6 +185,7 @@ pub struct Snapshot {
     pub(crate) pending: Vec<PodId>,
     pub(crate) storage: Storage,
     pub(crate) devices: Devices,
+    pub(crate) usage: Usage,
     pub(crate) makers: Makers,
     pub(crate) priority_classes: HashMap<Box<str>, i32>,
     pub(crate) kinds: Vec<Kind>,

@@ -12,7 +12,10 @@ use descheduler_testkit::{Case, Failed, Format, run_cases};
 
 fn main() -> ExitCode {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../strategies/test_data");
-    let format = Format { given: &["policy", "cluster"], expected: &["plan", "diagnostics"] };
+    let format = Format {
+        given: &["policy", "cluster", "cluster.yaml"],
+        expected: &["plan", "diagnostics"],
+    };
     run_cases(folder, format, check)
 }
 

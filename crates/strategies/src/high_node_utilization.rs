@@ -18,7 +18,8 @@
 //!         enabled: [HighNodeUtilization]
 //! ```
 //!
-//! Use is what pods request, in percent of what the node can allocate. A node is freed as a whole or
+//! Use is what pods request, in percent of what the node can allocate; or, other than upstream, what
+//! was measured, as in LowNodeUtilization. A node is freed as a whole or
 //! not at all: every pod that would have to go must land on another node that is at least as used,
 //! as it was found and with all that is planned already; limits and budgets may spread that over
 //! several cycles. Pods of DaemonSets do not count, nor do those in namespaces that are excluded.
@@ -35,11 +36,12 @@ use descheduler_engine::{
 };
 use descheduler_scheduler::View;
 
+use crate::meter::{Meter, Source};
 use crate::order::{least_important_first, owners_take_turns};
 use crate::scope::{BoundNamespaces, Namespaces};
 use crate::utilization::{
     Levels, Relief, Thresholds, exhausted, headroom, percent, percent_of, read_thresholds, tracked,
-    weight,
+    unmeasured, weight,
 };
 
 pub(crate) static DEF: StrategyDef = StrategyDef {
@@ -62,6 +64,7 @@ struct HighNodeUtilization {
     number_of_nodes: i64,
     only_thresholding: bool,
     namespaces: Namespaces,
+    source: Source,
 }
 
 /// Reads the arguments (docs/spec/strategies.md sections 8.1 and 8.2).
@@ -72,7 +75,10 @@ fn build(args: &mut Args<'_>) -> Option<Box<dyn Strategy>> {
     let number_of_nodes = args.arg("numberOfNodes", doc).or(0_i64);
     let doc = "`OnlyThresholdingResources`: only pods that request a resource of the thresholds.";
     let modes = args.arg("evictionModes", doc).words(&MODES);
+    let source = Source::read(args);
+    source.check(args, "thresholds", &thresholds);
     Some(Box::new(HighNodeUtilization {
+        source,
         thresholds,
         number_of_nodes,
         only_thresholding: !modes.is_empty(),
@@ -91,10 +97,17 @@ struct Classified {
 impl Strategy for HighNodeUtilization {
     fn run(&self, turn: &mut Turn<'_, '_>) {
         let snapshot = turn.snapshot();
-        let levels = self.levels(snapshot);
+        if self.source == Source::Prometheus {
+            turn.note(Source::NO_PROMETHEUS);
+            return;
+        }
+        let gauge = self.gauge(snapshot);
+        if let Some(unknown) = gauge.meter.unknown(turn.nodes()) {
+            turn.note(unknown);
+        }
         let tracked = tracked(snapshot, &self.thresholds);
         let known = turn.knows_places();
-        let mut found = classify(turn.view(), turn.nodes(), &levels, known);
+        let mut found = gauge.classify(turn.view(), turn.nodes(), known);
         if let Some(why) = self.why_nothing(turn.nodes().len(), &found, known) {
             turn.note(why);
             return;
@@ -102,32 +115,34 @@ impl Strategy for HighNodeUtilization {
         match known {
             true => {
                 found.under.sort_by_cached_key(|&node| {
-                    let Use { sum, pods } = Use::of(turn.view(), node, &levels);
-                    (sum, pods, &snapshot.node(node).name)
+                    (gauge.use_of(turn.view(), node, &gauge.levels), &snapshot.node(node).name)
                 });
                 for &node in &found.under {
-                    self.free(turn, node, &levels);
+                    self.free(turn, node, &gauge);
                 }
             }
             false => {
                 found.under.sort_by_cached_key(|&node| {
-                    let weight = weight(turn.view().requested(node), &tracked);
-                    (weight, &snapshot.node(node).name)
+                    let used = gauge.meter.node(turn.view(), node);
+                    (used.map(|used| weight(&used, &tracked)), &snapshot.node(node).name)
                 });
-                self.empty_into_headroom(turn, &found, &levels);
+                self.empty_into_headroom(turn, &found, &gauge);
             }
         }
     }
 
     fn judge<'s>(&'s self, snapshot: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
-        Box::new(Packing { levels: self.levels(snapshot) })
+        Box::new(self.gauge(snapshot))
     }
 }
 
 impl HighNodeUtilization {
-    fn levels(&self, snapshot: &Snapshot) -> Levels {
+    fn gauge<'s>(&self, snapshot: &'s Snapshot) -> Gauge<'s> {
         let pairs = self.thresholds.iter();
-        pairs.map(|(name, level)| (snapshot.resource(name), level.get())).collect()
+        let levels = pairs.map(|(name, level)| (snapshot.resource(name), level.get())).collect();
+        let tracked = tracked(snapshot, &self.thresholds);
+        let meter = Meter::new(snapshot, self.source, tracked.iter().map(|resource| resource.id));
+        Gauge { levels, meter }
     }
 
     /// The conditions under which nothing is done, in upstream's order.
@@ -169,22 +184,28 @@ impl HighNodeUtilization {
 
     /// Upstream's way: as long as the other nodes together have something left of every resource
     /// that is looked at (docs/spec/strategies.md section 8.3).
-    fn empty_into_headroom(&self, turn: &mut Turn<'_, '_>, found: &Classified, levels: &Levels) {
+    fn empty_into_headroom<'s>(
+        &self,
+        turn: &mut Turn<'_, 's>,
+        found: &Classified,
+        gauge: &Gauge<'s>,
+    ) {
+        let Gauge { levels, meter } = gauge;
         let snapshot = turn.snapshot();
         let tracked = tracked(snapshot, &self.thresholds);
         // No node is kept from being full.
         let full: Levels = levels.iter().map(|&(resource, _)| (resource, 100.0)).collect();
-        let headroom = headroom(turn.view(), &found.schedulable, &full, &tracked);
+        let headroom = headroom(meter, turn.view(), &found.schedulable, &full, &tracked);
         if let Some(resource) = exhausted(&headroom, &tracked) {
             let (count, name) = (found.schedulable.len(), &resource.name);
             turn.note(format!("nothing moves: the {count} other nodes have no {name} left"));
             return;
         }
-        let idle = |view: &View<'_>, node: NodeId| Some(reason(view, node, levels));
+        let idle = |view: &View<'s>, node: NodeId| gauge.reason(view, node);
         let is_about = |pod: PodId| self.is_about(snapshot, levels, false, pod);
         let namespaces = self.namespaces.bind(snapshot);
         let mut relief =
-            Relief::new(snapshot, &found.schedulable, headroom, namespaces, None, &idle)
+            Relief::new(meter, &found.schedulable, headroom, namespaces, None, &idle)
                 .only(&is_about);
         for &node in &found.under {
             relief.relieve(turn, node);
@@ -195,7 +216,7 @@ impl HighNodeUtilization {
     }
 
     /// Plans for all pods of a node that would have to go, or for none of them.
-    fn free(&self, turn: &mut Turn<'_, '_>, node: NodeId, levels: &Levels) {
+    fn free<'s>(&self, turn: &mut Turn<'_, 's>, node: NodeId, gauge: &Gauge<'s>) {
         // What this plan sends here cannot be sent on, so the node is not freed any more.
         if turn.view().pods_on(node).any(|pod| turn.view().is_gone(pod)) {
             return;
@@ -206,11 +227,11 @@ impl HighNodeUtilization {
             .view()
             .active_pods_on(node)
             .filter(|&pod| would_have_to_go(snapshot, &namespaces, pod))
-            .filter(|&pod| self.is_about(snapshot, levels, true, pod))
+            .filter(|&pod| self.is_about(snapshot, &gauge.levels, true, pod))
             .collect();
         pods.sort_by(|&a, &b| least_important_first(snapshot, a, b));
         owners_take_turns(snapshot, &mut pods, |&pod| pod);
-        let reason = reason(turn.view(), node, levels);
+        let Some(reason) = gauge.reason(turn.view(), node) else { return };
         // Whoever cannot go under any circumstances is asked first: that costs nothing.
         let held = |&pod: &PodId| turn.evictable(pod).and_then(|()| turn.may_leave(pod)).is_err();
         if let Some(at) = pods.iter().position(held) {
@@ -219,9 +240,14 @@ impl HighNodeUtilization {
         turn.attempt(|turn| {
             for (at, &pod) in pods.iter().enumerate() {
                 let proposal = Proposal { pod, reason: reason.clone() };
-                let stays = match turn.propose(proposal) {
-                    Verdict::Planned => turn.view().node_of(pod) == Some(node),
-                    Verdict::Refused(refusal) => !may_go_later(&refusal),
+                let stays = if gauge.meter.pod(pod).is_none() {
+                    turn.keep(pod, unmeasured());
+                    true
+                } else {
+                    match turn.propose(proposal) {
+                        Verdict::Planned => turn.view().node_of(pod) == Some(node),
+                        Verdict::Refused(refusal) => !may_go_later(&refusal),
+                    }
                 };
                 if stays {
                     let why = not_freed(snapshot, node, pod);
@@ -262,75 +288,73 @@ fn not_freed(snapshot: &Snapshot, node: NodeId, pod: PodId) -> Reason {
     Reason::new(NODE_NOT_FREED, format!("{node} would not be free: {pod} stays"))
 }
 
-/// docs/spec/strategies.md sections 6.4 and 8.3, 3. `known`: a node without any of the resources is
-/// neither.
-fn classify(view: &View<'_>, nodes: &[NodeId], levels: &Levels, known: bool) -> Classified {
-    let mut found = Classified::default();
-    for &id in nodes {
-        let node = view.snapshot().node(id);
-        let (used, capacity) = (view.requested(id), node.measured_capacity());
-        let use_of = |resource| percent(used, capacity, resource);
-        if known && levels.iter().all(|&(resource, _)| use_of(resource).is_none()) {
-            continue;
-        }
-        if levels.iter().all(|&(resource, level)| use_of(resource).unwrap_or(0.0) <= level) {
-            found.under.push(id);
-        } else if !node.unschedulable {
-            found.schedulable.push(id);
-        }
-    }
-    found
-}
-
-/// That the node is used little, in words.
-fn reason(view: &View<'_>, id: NodeId, levels: &Levels) -> Reason {
-    let snapshot = view.snapshot();
-    let node = snapshot.node(id);
-    let (used, capacity) = (view.requested(id), node.measured_capacity());
-    let mut uses: Vec<(&str, String)> = levels
-        .iter()
-        .filter_map(|&(resource, level)| {
-            let use_ = percent(used, capacity, resource)?;
-            let name = snapshot.resource_name(resource);
-            Some((name, format!("{name} {use_:.0}%, threshold {level:.0}%")))
-        })
-        .collect();
-    uses.sort();
-    let uses: Vec<String> = uses.into_iter().map(|(_, text)| text).collect();
-    Reason::new(UNDER_UTILIZED_NODE, format!("{} is used little: {}", node.name, uses.join("; ")))
-}
-
-/// How much a node is used: first by the resources with thresholds, then by the number of pods, so
-/// that pods which request nothing are not sent to and fro.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Use {
-    /// The percentages of all, in thousandths of a percentage point.
-    sum: i64,
-    pods: i64,
-}
-
-impl Use {
-    fn of(view: &View<'_>, node: NodeId, levels: &Levels) -> Self {
-        let capacity = view.snapshot().node(node).measured_capacity();
-        let used = view.requested(node);
-        let uses = levels.iter().filter_map(|&(resource, _)| percent(used, capacity, resource));
-        let sum = uses.map(|use_| (use_ * 1000.0) as i64).sum();
-        Self { sum, pods: used.get(ResourceId::PODS) }
-    }
-}
+/// How much a node is used: first by the resources with thresholds, in thousandths of a percentage
+/// point of all together, then by the number of pods, so that pods which use nothing are not sent
+/// to and fro.
+type Use = (i64, i64);
 
 /// Judges places by how well they are used.
-struct Packing {
+struct Gauge<'s> {
     levels: Levels,
+    meter: Meter<'s>,
 }
 
-impl<'s> Judge<'s> for Packing {
+impl<'s> Gauge<'s> {
+    /// docs/spec/strategies.md sections 6.4 and 8.3, 3. `known`: a node without any of the
+    /// resources is neither.
+    fn classify(&self, view: &View<'s>, nodes: &[NodeId], known: bool) -> Classified {
+        let mut found = Classified::default();
+        for &id in nodes {
+            let node = view.snapshot().node(id);
+            let Some(used) = self.meter.node(view, id) else { continue };
+            let use_of = |resource| percent(&used, node.measured_capacity(), resource);
+            let mut levels = self.levels.iter();
+            if known && levels.clone().all(|&(resource, _)| use_of(resource).is_none()) {
+                continue;
+            }
+            if levels.all(|&(resource, level)| use_of(resource).unwrap_or(0.0) <= level) {
+                found.under.push(id);
+            } else if !node.unschedulable {
+                found.schedulable.push(id);
+            }
+        }
+        found
+    }
+
+    /// That the node is used little, in words.
+    fn reason(&self, view: &View<'s>, id: NodeId) -> Option<Reason> {
+        let snapshot = view.snapshot();
+        let node = snapshot.node(id);
+        let used = self.meter.node(view, id)?;
+        let levels = self.levels.iter();
+        let uses = levels.filter_map(|&(resource, level)| {
+            let use_ = percent(&used, node.measured_capacity(), resource)?;
+            let name = snapshot.resource_name(resource);
+            Some((name, format!("{name} {use_:.0}%, threshold {level:.0}%")))
+        });
+        let mut uses: Vec<(&str, String)> = uses.collect();
+        uses.sort();
+        let uses: Vec<String> = uses.into_iter().map(|(_, text)| text).collect();
+        let detail = format!("{} is used little: {}", node.name, uses.join("; "));
+        Some(Reason::new(UNDER_UTILIZED_NODE, detail))
+    }
+
+    fn use_of(&self, view: &View<'s>, node: NodeId, levels: &Levels) -> Option<Use> {
+        let capacity = view.snapshot().node(node).measured_capacity();
+        let used = self.meter.node(view, node)?;
+        let uses = levels.iter().filter_map(|&(resource, _)| percent(&used, capacity, resource));
+        let sum = uses.map(|use_| (use_ * 1000.0) as i64).sum();
+        Some((sum, used.get(ResourceId::PODS)))
+    }
+}
+
+impl<'s> Judge<'s> for Gauge<'s> {
     /// How far the node with the pod on it is below its thresholds, if it is below all of them, in
     /// thousandths of a percentage point.
     fn standing(&self, view: &View<'s>, pod: PodId, id: NodeId) -> i64 {
         let capacity = view.snapshot().node(id).measured_capacity();
-        let used = view.requested(id);
-        let added = (view.node_of(pod) != Some(id)).then(|| &view.snapshot().pod(pod).requests);
+        let Some(used) = self.meter.node(view, id) else { return 0 };
+        let added = (view.node_of(pod) != Some(id)).then(|| self.meter.estimate(pod));
         let mut below = 0.0;
         for &(resource, level) in &self.levels {
             let added = added.map_or(0, |added| match resource {
@@ -362,9 +386,11 @@ impl<'s> Judge<'s> for Packing {
         }
         let shared: Levels =
             self.levels.iter().copied().filter(|&(resource, _)| has(from, resource)).collect();
-        match Use::of(view, to, &shared) >= Use::of(view, from, &shared) {
-            true => Ok(()),
-            false => Err("which is used less than the node that it would leave".to_owned()),
+        let there = self.use_of(view, to, &shared);
+        match there {
+            None => Err("whose use is not known".to_owned()),
+            Some(_) if there >= self.use_of(view, from, &shared) => Ok(()),
+            Some(_) => Err("which is used less than the node that it would leave".to_owned()),
         }
     }
 }

@@ -5,11 +5,14 @@
 //! smallest complete one. What several share is beside them: which pods a strategy looks at
 //! (`scope`), in which order (`order`), what its containers are doing (`containers`), on which nodes
 //! it could be (`reach`), whom it has anti-affinity to (`anti_affinity`), upstream's own fit check
-//! (`upstream_fit`), how evenly it is spread (`spread`), and how full nodes are (`utilization`).
+//! (`upstream_fit`), how evenly it is spread (`spread`), how much is used
+//! (`meter`) and how full nodes are (`utilization`).
 
 mod age;
 mod anti_affinity;
 mod containers;
+mod follow;
+mod meter;
 mod order;
 mod protections;
 mod reach;

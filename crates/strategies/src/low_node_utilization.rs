@@ -20,7 +20,9 @@
 //!         enabled: [LowNodeUtilization]
 //! ```
 //!
-//! Use is what pods request, as the scheduler counts it, in percent of what the node can allocate.
+//! Use is what pods request, as the scheduler counts it, in percent of what the node can allocate; or,
+//! with `metricsUtilization: {source: KubernetesMetrics}`, what NodeMetrics and PodMetrics say. A node
+//! or a pod of which they say nothing, or nothing of the last five minutes, takes no part.
 //! With `useDeviationThresholds` the numbers are distances from the average over all nodes instead.
 //! Nothing is done while all nodes are under-utilized, none is, at most `numberOfNodes` are, or
 //! none is over-utilized. A pod moves only to a node that stays within its targets and is less used
@@ -34,6 +36,7 @@ use descheduler_cluster::{NodeId, PodId, ResourceId, Snapshot};
 use descheduler_engine::{Args, Judge, Pass, Reason, Strategy, StrategyDef, Turn};
 use descheduler_scheduler::View;
 
+use crate::meter::{Meter, Source};
 use crate::scope::Namespaces;
 use crate::utilization::{
     Levels, Relief, Thresholds, Tracked, capped, exhausted, headroom, percent, percent_of, read_thresholds,
@@ -57,6 +60,7 @@ struct LowNodeUtilization {
     number_of_nodes: i64,
     namespaces: Namespaces,
     per_node: Option<u64>,
+    source: Source,
 }
 
 /// Reads the arguments (docs/spec/strategies.md sections 7.1 and 7.2).
@@ -77,7 +81,9 @@ fn build(args: &mut Args<'_>) -> Option<Box<dyn Strategy>> {
     let per_node = args.object("evictionLimits", "Limits of this strategy.", |limits| {
         limits.optional("node", "How many pods may leave one node in a cycle.")
     });
-    refuse_metrics(args);
+    let source = Source::read(args);
+    source.check(args, "thresholds", &thresholds);
+    source.check(args, "targetThresholds", &targets);
     Some(Box::new(LowNodeUtilization {
         deviation,
         thresholds,
@@ -85,6 +91,7 @@ fn build(args: &mut Args<'_>) -> Option<Box<dyn Strategy>> {
         number_of_nodes,
         namespaces,
         per_node: per_node.flatten(),
+        source,
     }))
 }
 
@@ -100,32 +107,6 @@ fn refuse_crossed(args: &mut Args<'_>, thresholds: &Thresholds, targets: &Thresh
     }
 }
 
-/// Real use instead of requests cannot be had yet. Planning by requests in its place would not be
-/// what was asked for.
-fn refuse_metrics(args: &mut Args<'_>) {
-    let doc = "Where use is taken from instead of requests.";
-    let given = args.object("metricsUtilization", doc, |metrics| {
-        metrics
-            .arg("source", "Who measures.")
-            .choice(&[("KubernetesMetrics", ()), ("Prometheus", ())]);
-        metrics
-            .arg("metricsServer", "The metrics server measures.")
-            .deprecated("use `source: KubernetesMetrics`")
-            .flag();
-        metrics.object("prometheus", "How Prometheus is asked.", |prometheus| {
-            prometheus.arg("query", "The query.").or(String::new())
-        });
-    });
-    if given.is_some() {
-        args.error_at(
-            "metricsUtilization",
-            "not-built-yet",
-            "`metricsUtilization`: this version knows use by requests only",
-        )
-        .help("remove it to plan by requests".to_owned());
-    }
-}
-
 /// What the nodes are for the strategy.
 #[derive(Default)]
 struct Classified {
@@ -136,84 +117,97 @@ struct Classified {
 impl Strategy for LowNodeUtilization {
     fn run(&self, turn: &mut Turn<'_, '_>) {
         let snapshot = turn.snapshot();
+        if self.source == Source::Prometheus {
+            turn.note(Source::NO_PROMETHEUS);
+            return;
+        }
         let tracked = tracked(snapshot, &self.thresholds);
+        let meter = self.meter(snapshot);
+        if let Some(unknown) = meter.unknown(turn.nodes()) {
+            turn.note(unknown);
+        }
         let (low, high) = match turn.knows_places() {
             // The judge goes by the cluster as it was found, and so it must be here.
-            true => self.levels(&View::new(snapshot), turn.nodes()),
-            false => self.levels(turn.view(), turn.nodes()),
+            true => self.levels(&self.meter(snapshot), &View::new(snapshot), turn.nodes()),
+            false => self.levels(&meter, turn.view(), turn.nodes()),
         };
-        let Classified { under, mut over } = classify(turn.view(), turn.nodes(), &low, &high);
+        let Classified { under, mut over } =
+            classify(&meter, turn.view(), turn.nodes(), &low, &high);
         if let Some(why) = self.why_nothing(turn.nodes().len(), under.len(), over.len()) {
             turn.note(why);
             return;
         }
         over.sort_by_cached_key(|&node| {
-            let weight = weight(turn.view().requested(node), &tracked);
+            let weight = meter.node(turn.view(), node).map(|used| weight(&used, &tracked));
             (Reverse(weight), &snapshot.node(node).name)
         });
         match turn.knows_places() {
-            true => self.relieve_to_better_places(turn, &over, &high),
-            false => self.relieve_into_headroom(turn, &over, &under, &high, &tracked),
+            true => self.relieve_to_better_places(turn, &meter, &over, &high),
+            false => {
+                let nodes = Classified { under, over };
+                self.relieve_into_headroom(turn, &meter, &nodes, &high, &tracked);
+            }
         }
     }
 
     fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
-        let (_, high) = self.levels(&View::new(snapshot), nodes);
+        let (_, high) = self.levels(&self.meter(snapshot), &View::new(snapshot), nodes);
         let names = high.iter().map(|(resource, _)| snapshot.resource_name(*resource).to_owned());
-        Box::new(Load { names: names.collect(), high })
+        Box::new(Load { names: names.collect(), high, meter: self.meter(snapshot) })
     }
 }
 
 /// How full nodes are, measured by the resources with thresholds.
-struct Load {
+struct Load<'s> {
     names: Vec<String>,
     high: Levels,
+    meter: Meter<'s>,
 }
 
-impl Load {
-    /// The percentage of each resource with a threshold if the pod is on the node.
-    fn percentages<'v>(
-        &'v self,
-        view: &'v View<'_>,
-        pod: PodId,
-        id: NodeId,
-    ) -> impl Iterator<Item = f64> + 'v {
+impl<'s> Load<'s> {
+    /// The percentage of each resource with a threshold if the pod is on the node, unless the
+    /// node's use is not known.
+    fn percentages(&self, view: &View<'s>, pod: PodId, id: NodeId) -> Option<Vec<f64>> {
+        let used = self.meter.node(view, id)?;
         let capacity = view.snapshot().node(id).measured_capacity();
-        let used = view.requested(id);
-        let added = (view.node_of(pod) != Some(id)).then(|| &view.snapshot().pod(pod).requests);
-        self.high.iter().map(move |&(resource, _)| {
+        let added = (view.node_of(pod) != Some(id)).then(|| self.meter.estimate(pod));
+        let percentages = self.high.iter().map(|&(resource, _)| {
             let added = added.map_or(0, |added| match resource {
                 ResourceId::PODS => 1,
                 _ => added.get(resource),
             });
             percent_of(used.get(resource) + added, capacity, resource).unwrap_or(0.0)
-        })
-    }
-
-    fn highest(&self, view: &View<'_>, pod: PodId, node: NodeId) -> f64 {
-        self.percentages(view, pod, node).fold(0.0, f64::max)
+        });
+        Some(percentages.collect())
     }
 }
 
-impl<'s> Judge<'s> for Load {
+fn highest(percentages: &[f64]) -> f64 {
+    percentages.iter().copied().fold(0.0, f64::max)
+}
+
+impl<'s> Judge<'s> for Load<'s> {
     /// By how much the node is over its targets, in thousandths of a percentage point.
     fn standing(&self, view: &View<'s>, pod: PodId, node: NodeId) -> i64 {
-        let over = self.percentages(view, pod, node).zip(&self.high);
-        let over = over.map(|(use_, &(_, level))| use_ - level);
+        let uses = self.percentages(view, pod, node).unwrap_or_default();
+        let over = uses.iter().zip(&self.high).map(|(use_, &(_, level))| use_ - level);
         (over.fold(0.0, f64::max) * 1000.0) as i64
     }
 
     fn goal(&self, view: &View<'s>, pod: PodId, to: NodeId) -> Result<(), String> {
-        let uses = self.percentages(view, pod, to).zip(&self.high).zip(&self.names);
-        for ((use_, &(_, level)), name) in uses {
+        let Some(there) = self.percentages(view, pod, to) else {
+            return Err("whose use is not known".to_owned());
+        };
+        for ((&use_, &(_, level)), name) in there.iter().zip(&self.high).zip(&self.names) {
             if use_ > level {
                 return Err(format!(
                     "whose {name} would be at {use_:.0}%, over the target of {level:.0}%"
                 ));
             }
         }
-        let Some(from) = view.node_of(pod) else { return Ok(()) };
-        let (there, here) = (self.highest(view, pod, to), self.highest(view, pod, from));
+        let here = view.node_of(pod).and_then(|from| self.percentages(view, pod, from));
+        let Some(here) = here else { return Ok(()) };
+        let (there, here) = (highest(&there), highest(&here));
         match there < here {
             true => Ok(()),
             false => Err(format!("which would be at {there:.0}%, no less than {here:.0}% now")),
@@ -222,20 +216,26 @@ impl<'s> Judge<'s> for Load {
 }
 
 impl LowNodeUtilization {
+    fn meter<'s>(&self, snapshot: &'s Snapshot) -> Meter<'s> {
+        let tracked = tracked(snapshot, &self.thresholds);
+        Meter::new(snapshot, self.source, tracked.iter().map(|resource| resource.id))
+    }
+
     /// Proposes the pods of over-utilized nodes until these are at their targets; whether there is
     /// a better place is for the turn to say.
-    fn relieve_to_better_places(
+    fn relieve_to_better_places<'s>(
         &self,
-        turn: &mut Turn<'_, '_>,
+        turn: &mut Turn<'_, 's>,
+        meter: &Meter<'s>,
         over: &[NodeId],
         high: &Levels,
     ) {
         let snapshot = turn.snapshot();
         // The hottest node first, by the resource that it is fullest of.
         let heat = |node: NodeId| {
-            let (used, capacity) =
-                (turn.view().requested(node), snapshot.node(node).measured_capacity());
-            let uses = high.iter().filter_map(|&(resource, _)| percent(used, capacity, resource));
+            let Some(used) = meter.node(turn.view(), node) else { return 0.0 };
+            let capacity = snapshot.node(node).measured_capacity();
+            let uses = high.iter().filter_map(|&(resource, _)| percent(&used, capacity, resource));
             uses.fold(0.0, f64::max)
         };
         let mut over: Vec<(f64, NodeId)> = over.iter().map(|&node| (heat(node), node)).collect();
@@ -244,9 +244,9 @@ impl LowNodeUtilization {
             .iter()
             .map(|&(id, _)| Tracked { name: snapshot.resource_name(id).to_owned(), id })
             .collect();
-        let excess = |view: &View<'_>, node: NodeId| excess(view, node, high, &named);
+        let excess = |view: &View<'s>, node: NodeId| excess(meter, view, node, high, &named);
         let namespaces = self.namespaces.bind(snapshot);
-        let mut relief = Relief::anywhere(namespaces, self.per_node, &excess);
+        let mut relief = Relief::anywhere(meter, namespaces, self.per_node, &excess);
         for (_, node) in over {
             relief.relieve(turn, node);
         }
@@ -254,24 +254,24 @@ impl LowNodeUtilization {
 
     /// Upstream's way: as long as the under-utilized nodes together have something left of every
     /// resource that is looked at.
-    fn relieve_into_headroom(
+    fn relieve_into_headroom<'s>(
         &self,
-        turn: &mut Turn<'_, '_>,
-        over: &[NodeId],
-        under: &[NodeId],
+        turn: &mut Turn<'_, 's>,
+        meter: &Meter<'s>,
+        Classified { under, over }: &Classified,
         high: &Levels,
         tracked: &[Tracked],
     ) {
         let snapshot = turn.snapshot();
-        let headroom = headroom(turn.view(), under, high, tracked);
+        let headroom = headroom(meter, turn.view(), under, high, tracked);
         if let Some(Tracked { name, .. }) = exhausted(&headroom, tracked) {
             let count = under.len();
             turn.note(format!("nothing moves: the {count} under-utilized nodes have no {name} left"));
             return;
         }
-        let excess = |view: &View<'_>, node: NodeId| excess(view, node, high, tracked);
+        let excess = |view: &View<'s>, node: NodeId| excess(meter, view, node, high, tracked);
         let namespaces = self.namespaces.bind(snapshot);
-        let mut relief = Relief::new(snapshot, under, headroom, namespaces, self.per_node, &excess);
+        let mut relief = Relief::new(meter, under, headroom, namespaces, self.per_node, &excess);
         for &node in over {
             relief.relieve(turn, node);
         }
@@ -281,10 +281,15 @@ impl LowNodeUtilization {
     }
 
     /// What is under-utilized and what is over-utilized, in percent by resource.
-    fn levels(&self, view: &View<'_>, nodes: &[NodeId]) -> (Levels, Levels) {
+    fn levels<'s>(
+        &self,
+        meter: &Meter<'s>,
+        view: &View<'s>,
+        nodes: &[NodeId],
+    ) -> (Levels, Levels) {
         match self.deviation {
             false => self.fixed_levels(view.snapshot()),
-            true => self.levels_around_average(view, nodes),
+            true => self.levels_around_average(meter, view, nodes),
         }
     }
 
@@ -297,14 +302,19 @@ impl LowNodeUtilization {
     }
 
     /// The average over the nodes that have the resource, minus and plus the thresholds.
-    fn levels_around_average(&self, view: &View<'_>, nodes: &[NodeId]) -> (Levels, Levels) {
+    fn levels_around_average<'s>(
+        &self,
+        meter: &Meter<'s>,
+        view: &View<'s>,
+        nodes: &[NodeId],
+    ) -> (Levels, Levels) {
         let snapshot = view.snapshot();
         let (mut low, mut high) = (Levels::new(), Levels::new());
         for (name, below) in &self.thresholds {
             let resource = snapshot.resource(name);
             let uses = nodes.iter().filter_map(|&id| {
                 let capacity = snapshot.node(id).measured_capacity();
-                percent(view.requested(id), capacity, resource)
+                percent(&*meter.node(view, id)?, capacity, resource)
             });
             let (sum, count) = uses.fold((0.0, 0_u32), |(sum, count), use_| (sum + use_, count + 1));
             let Some(above) = self.targets.get(name).filter(|_| count > 0) else { continue };
@@ -335,12 +345,19 @@ impl LowNodeUtilization {
 }
 
 /// docs/spec/strategies.md sections 6.4 and 7.3, 3.
-fn classify(view: &View<'_>, nodes: &[NodeId], low: &Levels, high: &Levels) -> Classified {
+fn classify<'s>(
+    meter: &Meter<'s>,
+    view: &View<'s>,
+    nodes: &[NodeId],
+    low: &Levels,
+    high: &Levels,
+) -> Classified {
     let mut found = Classified::default();
     for &id in nodes {
         let node = view.snapshot().node(id);
-        let (used, capacity) = (view.requested(id), node.measured_capacity());
-        let use_of = |resource| percent(used, capacity, resource).unwrap_or(0.0);
+        let Some(used) = meter.node(view, id) else { continue };
+        let capacity = node.measured_capacity();
+        let use_of = |resource| percent(&used, capacity, resource).unwrap_or(0.0);
         if !node.unschedulable && low.iter().all(|&(r, level)| use_of(r) <= level) {
             found.under.push(id);
         } else if high.iter().any(|&(r, level)| use_of(r) > level) {
@@ -352,25 +369,32 @@ fn classify(view: &View<'_>, nodes: &[NodeId], low: &Levels, high: &Levels) -> C
 
 /// By which resource a node is still over what it may use, if by any. All tracked resources count;
 /// those with a target are told first.
-fn excess(view: &View<'_>, id: NodeId, levels: &Levels, tracked: &[Tracked]) -> Option<Reason> {
+fn excess<'s>(
+    meter: &Meter<'s>,
+    view: &View<'s>,
+    id: NodeId,
+    levels: &Levels,
+    tracked: &[Tracked],
+) -> Option<Reason> {
     let node = view.snapshot().node(id);
-    let (used, capacity) = (view.requested(id), node.measured_capacity());
+    let used = meter.node(view, id)?;
+    let capacity = node.measured_capacity();
     let is_over = |r: ResourceId| used.get(r) > capped(capacity, levels, r);
     let level_of = |r: ResourceId| levels.iter().find(|(of, _)| *of == r).map(|(_, level)| *level);
     let over = tracked.iter().filter(|resource| is_over(resource.id));
     let worst = over.max_by(|a, b| {
         let rank = |t: &Tracked| {
-            let use_ = percent(used, capacity, t.id).unwrap_or(f64::INFINITY);
+            let use_ = percent(&used, capacity, t.id).unwrap_or(f64::INFINITY);
             (level_of(t.id).is_some(), use_ - level_of(t.id).unwrap_or(100.0))
         };
         let ((a_target, a_excess), (b_target, b_excess)) = (rank(a), rank(b));
         // The first by name among equals.
         a_target.cmp(&b_target).then(a_excess.total_cmp(&b_excess)).then(b.name.cmp(&a.name))
     })?;
-    let use_ = percent(used, capacity, worst.id);
+    let use_ = percent(&used, capacity, worst.id);
     let use_ = use_.map_or_else(|| "over".to_owned(), |use_| format!("{use_:.0}%"));
     let (resource, node) = (&worst.name, &node.name);
-    let level = level_of(worst.id).unwrap_or(100.0);
-    let detail = format!("{resource} of {node} is requested to {use_}, target {level:.0}%");
+    let (level, verb) = (level_of(worst.id).unwrap_or(100.0), meter.source.verb());
+    let detail = format!("{resource} of {node} is {verb} to {use_}, target {level:.0}%");
     Some(Reason::new(OVER_UTILIZED_NODE, detail))
 }

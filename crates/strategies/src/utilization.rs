@@ -7,6 +7,7 @@ use descheduler_cluster::{NodeId, PodId, ResourceId, Resources, Snapshot, Taint}
 use descheduler_engine::{Args, Percent, Proposal, Reason, Turn, Verdict};
 use descheduler_scheduler::View;
 
+use crate::meter::Meter;
 use crate::order::{least_important_first, owners_take_turns};
 use crate::scope::BoundNamespaces;
 
@@ -15,6 +16,9 @@ pub(crate) type Thresholds = BTreeMap<String, Percent>;
 
 /// Every taint of every under-used node keeps the pod away.
 const NO_DESTINATION_TOLERATED: &str = "NoDestinationTolerated";
+
+/// What the pod uses is not known.
+const USE_NOT_KNOWN: &str = "UseNotKnown";
 
 /// Resources that are looked at whether there is a threshold for them or not.
 const ALWAYS_TRACKED: [&str; 3] = ["cpu", "memory", "pods"];
@@ -100,50 +104,52 @@ pub(crate) fn weight(used: &Resources, tracked: &[Tracked]) -> i64 {
 }
 
 /// Moves pods away from nodes until there is no reason or no room left.
-pub(crate) struct Relief<'p> {
+pub(crate) struct Relief<'p, 's> {
+    meter: &'p Meter<'s>,
     /// The taints of each place where pods can go, each list once.
     taints: Vec<&'p [Taint]>,
     headroom: Vec<(ResourceId, i64)>,
     namespaces: BoundNamespaces,
     per_node: Option<u64>,
-    excess: &'p Excess<'p>,
+    excess: &'p Excess<'p, 's>,
     /// Which pods it is about; all without.
     only: Option<&'p dyn Fn(PodId) -> bool>,
 }
 
 /// Why a node still has too much, if it has.
-pub(crate) type Excess<'p> = dyn Fn(&View<'_>, NodeId) -> Option<Reason> + 'p;
+pub(crate) type Excess<'p, 's> = dyn Fn(&View<'s>, NodeId) -> Option<Reason> + 'p;
 
-impl<'p> Relief<'p> {
+impl<'p, 's> Relief<'p, 's> {
     /// Pods go to `destinations`, as long as these have `headroom` together; pods outside
     /// `namespaces` are left alone, and at most `per_node` leave one node.
     pub(crate) fn new(
-        snapshot: &'p Snapshot,
+        meter: &'p Meter<'s>,
         destinations: &[NodeId],
         headroom: Vec<(ResourceId, i64)>,
         namespaces: BoundNamespaces,
         per_node: Option<u64>,
-        excess: &'p Excess<'p>,
+        excess: &'p Excess<'p, 's>,
     ) -> Self {
-        let taints = destinations.iter().map(|&node| &*snapshot.node(node).taints);
+        let taints = destinations.iter().map(|&node| &*meter.snapshot.node(node).taints);
         let mut distinct: Vec<&[Taint]> = Vec::new();
         for list in taints {
             if !distinct.contains(&list) {
                 distinct.push(list);
             }
         }
-        Self { taints: distinct, headroom, namespaces, per_node, excess, only: None }
+        Self { meter, taints: distinct, headroom, namespaces, per_node, excess, only: None }
     }
 
     /// Pods go wherever the turn knows a place for them.
     pub(crate) fn anywhere(
+        meter: &'p Meter<'s>,
         namespaces: BoundNamespaces,
         per_node: Option<u64>,
-        excess: &'p Excess<'p>,
+        excess: &'p Excess<'p, 's>,
     ) -> Self {
         const UNTAINTED: &[Taint] = &[];
         let taints = vec![UNTAINTED];
-        Self { taints, headroom: Vec::new(), namespaces, per_node, excess, only: None }
+        Self { meter, taints, headroom: Vec::new(), namespaces, per_node, excess, only: None }
     }
 
     /// The same for those pods alone to which `only` says yes.
@@ -157,7 +163,7 @@ impl<'p> Relief<'p> {
     }
 
     /// Takes the pods of one node, the least important first.
-    pub(crate) fn relieve(&mut self, turn: &mut Turn<'_, '_>, source: NodeId) {
+    pub(crate) fn relieve(&mut self, turn: &mut Turn<'_, 's>, source: NodeId) {
         let snapshot = turn.snapshot();
         let is_meant = |pod: &PodId| self.only.is_none_or(|only| only(*pod));
         let pods = turn.view().active_pods_on(source).filter(is_meant);
@@ -183,12 +189,16 @@ impl<'p> Relief<'p> {
                 turn.keep(id, Reason::new(NO_DESTINATION_TOLERATED, detail));
                 continue;
             }
+            let Some(used) = self.meter.pod(id) else {
+                turn.keep(id, unmeasured());
+                continue;
+            };
             if turn.propose(Proposal { pod: id, reason }) == Verdict::Planned {
                 moved += 1;
                 for (resource, left) in &mut self.headroom {
                     let taken = match *resource {
                         ResourceId::PODS => 1,
-                        resource => pod.requests.get(resource),
+                        resource => used.get(resource),
                     };
                     *left = left.saturating_sub(taken);
                 }
@@ -197,7 +207,7 @@ impl<'p> Relief<'p> {
     }
 
     /// Why the next pod should go, if one should.
-    fn goes_on(&self, view: &View<'_>, source: NodeId) -> Option<Reason> {
+    fn goes_on(&self, view: &View<'s>, source: NodeId) -> Option<Reason> {
         if self.headroom.iter().any(|(_, left)| *left <= 0) {
             return None;
         }
@@ -214,10 +224,16 @@ impl<'p> Relief<'p> {
     }
 }
 
+/// Why a pod stays of which nobody knows what it uses.
+pub(crate) fn unmeasured() -> Reason {
+    Reason::new(USE_NOT_KNOWN, "what it uses was not measured, or not lately")
+}
+
 /// What the destinations have left of each tracked resource, under the levels that hold there
 /// (docs/spec/strategies.md section 6.6, 1).
-pub(crate) fn headroom(
-    view: &View<'_>,
+pub(crate) fn headroom<'s>(
+    meter: &Meter<'s>,
+    view: &View<'s>,
     destinations: &[NodeId],
     levels: &Levels,
     tracked: &[Tracked],
@@ -225,7 +241,7 @@ pub(crate) fn headroom(
     let mut headroom: Vec<(ResourceId, i64)> = tracked.iter().map(|t| (t.id, 0)).collect();
     for &node in destinations {
         let capacity = view.snapshot().node(node).measured_capacity();
-        let used = view.requested(node);
+        let Some(used) = meter.node(view, node) else { continue };
         for (resource, left) in &mut headroom {
             let free = capped(capacity, levels, *resource).saturating_sub(used.get(*resource));
             *left = left.saturating_add(free);

@@ -25,6 +25,7 @@ pub(super) fn finish(mut ingest: Ingest, now: Option<Timestamp>) -> (Snapshot, V
     let anomalies = anomalies(std::mem::take(&mut ingest.anomalies));
     let storage = objects::storage(&mut ingest);
     let devices = objects::devices(&mut ingest);
+    let usage = objects::usage(&mut ingest);
     let (makers, priority_classes) = objects::makers(&mut ingest);
     let Ingest { pools, namespaces, budgets, .. } = ingest;
     let Pools { mut strings, resources, groups, .. } = pools;
@@ -55,6 +56,7 @@ pub(super) fn finish(mut ingest: Ingest, now: Option<Timestamp>) -> (Snapshot, V
         namespaces,
         storage,
         devices,
+        usage,
         makers,
         priority_classes,
         kinds,

@@ -3,10 +3,11 @@
 use hashbrown::HashMap;
 
 use super::tables::{ByName, BySym, Name, Named, Runs};
-use super::{Kind, NodeId, Snapshot};
+use super::{Kind, NodeId, PodId, Snapshot};
 use crate::affinity::NodeMatch;
 use crate::devices::{CLASS_PREFIX, DeviceClass, Reach, ResourceClaim, ResourceSlice};
 use crate::intern::Sym;
+use crate::usage::{NodeUsage, PodUsage};
 use crate::volumes::{
     Claim, CsiDriver, CsiNode, CsiStorageCapacity, PersistentVolume, StorageClass, VolumeAttachment,
 };
@@ -32,6 +33,13 @@ pub(crate) struct Devices {
     pub(crate) claims: ByName<ResourceClaim>,
     pub(crate) classes: BySym<DeviceClass>,
     pub(crate) slices: BySym<ResourceSlice>,
+}
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Usage {
+    pub(crate) nodes: BySym<NodeUsage>,
+    pub(crate) pods: ByName<PodUsage>,
 }
 
 /// What makes pods and what finds them.
@@ -63,6 +71,12 @@ impl Named for ResourceClaim {
     }
 }
 
+impl Named for PodUsage {
+    fn key(&self) -> Name<'_> {
+        (None, self.namespace, &self.name)
+    }
+}
+
 impl Named for Workload {
     fn key(&self) -> Name<'_> {
         (Some(self.kind), self.namespace, &self.name)
@@ -76,6 +90,17 @@ impl Named for Revision {
 }
 
 impl Snapshot {
+    /// What a node was measured to use, if that is known.
+    pub fn node_usage(&self, node: NodeId) -> Option<&NodeUsage> {
+        self.usage.nodes.get(self.sym(&self.node(node).name))
+    }
+
+    /// What a pod was measured to use, if that is known.
+    pub fn pod_usage(&self, pod: PodId) -> Option<&PodUsage> {
+        let pod = self.pod(pod);
+        self.usage.pods.get((None, pod.namespace, &pod.name))
+    }
+
     /// A claim, if it is known.
     pub fn claim(&self, namespace: Sym, name: &str) -> Option<&Claim> {
         self.storage.claims.get((None, namespace, name))

@@ -14,6 +14,7 @@ use crate::quantity::{Format, Quantity, QuantityError};
 
 mod devices;
 mod meta;
+mod metrics;
 mod node;
 mod other;
 mod pod;
@@ -23,6 +24,7 @@ mod workloads;
 
 pub(crate) use devices::{DeviceClass, ResourceClaim, ResourceSlice};
 pub(crate) use meta::{Expression, Header, LabelSelector, Metadata, OwnerReference, key_of_object};
+pub(crate) use metrics::{NodeMetrics, PodMetrics};
 pub(crate) use node::{Image, Node};
 pub(crate) use other::{
     Budget, BudgetSpec, BudgetStatus, IntOrPercent, Namespace, PriorityClass, Service,

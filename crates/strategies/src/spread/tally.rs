@@ -11,6 +11,7 @@ use hashbrown::{HashMap, HashSet};
 
 use super::layout::DomainId;
 use super::{Rule, Rules, counts};
+use crate::follow::Follower;
 
 /// The counts of all rules, as they are in a view.
 pub(crate) struct Tally<'s> {
@@ -20,10 +21,7 @@ pub(crate) struct Tally<'s> {
     counts: Vec<Counts>,
     /// By group slot: the rules that count its pods.
     of_group: Vec<Vec<u32>>,
-    /// What of the view is taken into account: who went, and where a replacement is expected.
-    seen: Vec<(PodId, Option<NodeId>)>,
-    /// `View::undone` at that time.
-    undone: usize,
+    follower: Follower,
     /// The cluster as it was found: what room there is goes by that.
     found: View<'s>,
 }
@@ -56,7 +54,7 @@ impl<'s> Tally<'s> {
             all.push(Counts::new(snapshot, rule));
         }
         let found = View::new(snapshot);
-        Self { snapshot, rules, counts: all, of_group, seen: Vec::new(), undone: 0, found }
+        Self { snapshot, rules, counts: all, of_group, follower: Follower::default(), found }
     }
 
     /// How many rules there are.
@@ -108,29 +106,16 @@ impl<'s> Tally<'s> {
 
     /// Takes into account what the view was told since the last time.
     pub(crate) fn keep_up(&mut self, view: &View<'s>) {
-        let kept = view.kept_since(self.undone);
-        while self.seen.len() > kept {
-            let Some((pod, to)) = self.seen.pop() else { break };
-            self.book(pod, to, -1);
-            self.book(pod, self.snapshot.pod(pod).node, 1);
-        }
-        self.undone = view.undone();
-        for &pod in &view.removed()[self.seen.len()..] {
-            let to = view.node_of(pod);
-            self.book(pod, self.snapshot.pod(pod).node, -1);
-            self.book(pod, to, 1);
-            self.seen.push((pod, to));
-        }
-    }
-
-    fn book(&mut self, pod: PodId, node: Option<NodeId>, by: i64) {
-        let pod = self.snapshot.pod(pod);
-        if !counts(pod) {
-            return;
-        }
-        for &number in &self.of_group[pod.group.index()] {
-            self.counts[number as usize].shift(&self.rules.all[number as usize], node, by);
-        }
+        let Self { snapshot, rules, counts: all, of_group, follower, .. } = self;
+        follower.catch_up(view, |pod, node, by| {
+            let pod = snapshot.pod(pod);
+            if !counts(pod) {
+                return;
+            }
+            for &number in &of_group[pod.group.index()] {
+                all[number as usize].shift(&rules.all[number as usize], node, by);
+            }
+        });
     }
 }
 

@@ -9,7 +9,7 @@ use super::super::drafts::Draft;
 use super::super::templates::Classes;
 use super::{one_per_name, one_per_object};
 use crate::intern::{Interner, Sym};
-use crate::snapshot::objects::{Devices, Makers, Storage};
+use crate::snapshot::objects::{Devices, Makers, Storage, Usage};
 use crate::snapshot::tables::{ByName, BySym, Runs};
 use crate::workloads::{Revision, Workload};
 
@@ -32,6 +32,14 @@ pub(super) fn devices(ingest: &mut Ingest) -> Devices {
         claims: ByName::new(settled(take(&mut ingest.device_claims), strings)),
         classes: BySym::new(settled(take(&mut ingest.device_classes), strings), |one| one.name),
         slices: BySym::new(settled(take(&mut ingest.slices), strings), |slice| slice.name),
+    }
+}
+
+pub(super) fn usage(ingest: &mut Ingest) -> Usage {
+    let strings = &ingest.pools.strings;
+    Usage {
+        nodes: BySym::new(settled(take(&mut ingest.node_usage), strings), |usage| usage.node),
+        pods: ByName::new(settled(take(&mut ingest.pod_usage), strings)),
     }
 }
 
