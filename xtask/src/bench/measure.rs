@@ -58,8 +58,13 @@ impl Timings {
     }
 }
 
-/// Plans a cluster once; the plan is left in `plan`.
-pub(super) fn plan(binary: &Path, policy: &Path, cluster: &Path, plan: &Path) -> Result<Measured> {
+/// Plans a cluster once in a placement mode; the plan is left in `plan`.
+pub(super) fn plan(
+    binary: &Path,
+    (policy, mode): (&Path, &str),
+    cluster: &Path,
+    plan: &Path,
+) -> Result<Measured> {
     let context = || plan.display().to_string();
     let before = cpu_of_children()?;
     let begun = Instant::now();
@@ -69,7 +74,7 @@ pub(super) fn plan(binary: &Path, policy: &Path, cluster: &Path, plan: &Path) ->
         .arg(policy)
         .arg("--cluster")
         .arg(cluster)
-        .args(["--placement", "off", "-o", "json", "--timings"])
+        .args(["--placement", mode, "-o", "json", "--timings"])
         .stdin(Stdio::null())
         .stdout(File::create(plan).with_context(context)?)
         .stderr(Stdio::piped())

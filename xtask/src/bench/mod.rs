@@ -1,8 +1,8 @@
 //! `cargo xtask bench`: what reading and planning cost on generated clusters of three sizes.
 //!
 //! Each policy of `tools/clustergen/policies/` is planned on each cluster: `none.yaml` is reading
-//! alone, one file each strategy alone, `all.yaml` all of them together. Of several runs the least
-//! of each time counts: on a machine with other work, more is noise.
+//! alone, one file each strategy alone, `all.yaml` all of them together; each in every placement
+//! mode. Of several runs the least of each time counts: on a machine with other work, more is noise.
 
 mod measure;
 mod table;
@@ -20,8 +20,14 @@ use measure::Measured;
 /// Where the policies lie.
 const POLICIES: &str = "tools/clustergen/policies";
 
+/// The policy of nothing but reading.
+const NONE: &str = "none";
+
 /// Runs of each policy on each cluster, unless `--runs` says otherwise.
 const RUNS: usize = 3;
+
+/// Where pods may go: as upstream plans, wherever there is room, only where it is better.
+const MODES: [&str; 3] = ["off", "feasible", "improving"];
 
 /// A cluster to measure on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -36,12 +42,13 @@ const SIZES: [Size; 3] = [
     Size { nodes: 5_000, pods: 150_000 },
 ];
 
-/// The best of several runs of one policy on one cluster, each figure by itself.
+/// The best of several runs of one policy on one cluster in one mode, each figure by itself.
 #[derive(Serialize)]
 struct Row {
     #[serde(flatten)]
     size: Size,
     policy: String,
+    mode: &'static str,
     #[serde(flatten)]
     measured: Measured,
 }
@@ -59,11 +66,17 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<()> {
     let mut rows = Vec::new();
     for size in sizes {
         let cluster = cluster(&target.join("release/clustergen"), &folder, size)?;
-        for policy in &policies {
-            let measured = best(runs, || measure::plan(&binary, policy, &cluster, &plan))
-                .with_context(|| format!("plan {} on {} nodes", policy.display(), size.nodes))?;
-            let policy = policy.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let row = Row { size, policy, measured };
+        for (policy, mode) in policies.iter().flat_map(|policy| MODES.map(|mode| (policy, mode))) {
+            let name = policy.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            // Nobody asks where pods may go when none is to be moved.
+            if name == NONE && mode != MODES[0] {
+                continue;
+            }
+            let measured = best(runs, || measure::plan(&binary, (policy, mode), &cluster, &plan))
+                .with_context(|| {
+                format!("plan {} on {} nodes", policy.display(), size.nodes)
+            })?;
+            let row = Row { size, policy: name, mode, measured };
             report(&table::line(&row));
             rows.push(row);
         }
@@ -126,7 +139,7 @@ fn policies(folder: &Path) -> Result<Vec<PathBuf>> {
     let paths = entries.map(|entry| Ok(entry.with_context(context)?.path()));
     let mut paths: Vec<PathBuf> = paths.collect::<Result<_>>()?;
     let place = |path: &Path| match path.file_stem().and_then(|stem| stem.to_str()) {
-        Some("none") => 0,
+        Some(NONE) => 0,
         Some("all") => 2,
         _ => 1,
     };

@@ -7,9 +7,9 @@ use super::Row;
 
 /// One line for each run while they run.
 pub(super) fn line(row: &Row) -> String {
-    let Row { size, policy, measured } = row;
+    let Row { size, policy, mode, measured } = row;
     format!(
-        "{}/{} {policy}: {:.2} s, {:.2} CPU-s, {} MiB",
+        "{}/{} {policy} {mode}: {:.2} s, {:.2} CPU-s, {} MiB",
         size.nodes,
         size.pods,
         measured.wall_s,
@@ -31,7 +31,7 @@ pub(super) fn exponents(rows: &[Row]) -> BTreeMap<String, f64> {
         let mut strategies = timings.strategies.iter();
         match (strategies.next(), strategies.next()) {
             (None, _) => add("(reading)", timings.read_ms),
-            (Some((name, ms)), None) => add(name, *ms),
+            (Some((name, ms)), None) => add(&format!("{name}, {}", row.mode), *ms),
             _ => {}
         }
     }
@@ -61,9 +61,10 @@ pub(super) fn text(rows: &[Row], exponents: &BTreeMap<String, f64>) -> String {
         let _ = writeln!(text, "{line}");
     };
     put(format!(
-        "{:>13} {:<42} {:>7} {:>7} {:>7} {:>8} {:>8} {:>10} {:>6}",
+        "{:>13} {:<42} {:<9} {:>7} {:>7} {:>7} {:>8} {:>8} {:>10} {:>6}",
         "nodes/pods",
         "policy",
+        "placement",
         "evicted",
         "refused",
         "wall s",
@@ -72,9 +73,9 @@ pub(super) fn text(rows: &[Row], exponents: &BTreeMap<String, f64>) -> String {
         "decide ms",
         "MiB"
     ));
-    for Row { size, policy, measured } in rows {
+    for Row { size, policy, mode, measured } in rows {
         put(format!(
-            "{:>13} {policy:<42} {:>7} {:>7} {:>7.2} {:>8.2} {:>8.2} {:>10.2} {:>6}",
+            "{:>13} {policy:<42} {mode:<9} {:>7} {:>7} {:>7.2} {:>8.2} {:>8.2} {:>10.2} {:>6}",
             format!("{}/{}", size.nodes, size.pods),
             measured.evictions,
             measured.refusals,
@@ -112,6 +113,7 @@ mod tests {
         let row = |pods, strategies: &[(&str, f64)]| Row {
             size: Size { nodes: 1, pods },
             policy: String::new(),
+            mode: "off",
             measured: Measured {
                 wall_s: 0.0,
                 cpu_s: 0.0,
@@ -134,7 +136,7 @@ mod tests {
         ];
         let found = exponents(&rows);
         let names: Vec<&String> = found.keys().collect();
-        assert_eq!(names, ["(reading)", "A"]);
-        assert!((found["(reading)"] - 1.0).abs() < 1e-9 && found["A"].abs() < 1e-9);
+        assert_eq!(names, ["(reading)", "A, off"]);
+        assert!((found["(reading)"] - 1.0).abs() < 1e-9 && found["A, off"].abs() < 1e-9);
     }
 }
