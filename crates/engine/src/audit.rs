@@ -135,18 +135,10 @@ fn replay<'s>(
         return Err("planned without a destination".to_owned());
     };
     let profile = model.profile_of(&pod).unwrap_or(model.fallback());
-    let readings: &[Old] = match old {
-        Old::Unknown => &[Old::Terminating, Old::Gone],
-        Old::Terminating => &[Old::Terminating],
-        Old::Gone => &[Old::Gone],
-    };
     let mut refused = eviction.destinations.clone();
-    for reading in readings {
+    for &reading in old.readings() {
         let mark = occupancy.mark();
-        match reading {
-            Old::Gone => occupancy.remove(id),
-            Old::Terminating | Old::Unknown => occupancy.terminate(id),
-        }
+        occupancy.leave(id, reading);
         refused = model.refused(profile, occupancy, &pod, &refused);
         occupancy.undo_to(mark);
     }

@@ -103,13 +103,8 @@ impl<'s> Placer<'s> {
                 return Err(refusal(NOTHING_COMES_BACK, nothing.text()));
             }
         };
-        let readings: &[Old] = match old {
-            Old::Unknown => &[Old::Terminating, Old::Gone],
-            Old::Terminating => &[Old::Terminating],
-            Old::Gone => &[Old::Gone],
-        };
         let mut destinations: Vec<NodeId> = Vec::new();
-        for &reading in readings {
+        for &reading in old.readings() {
             let found = self.look(view, &pod, reading, own)?;
             destinations.extend(
                 found.into_iter().filter(|node| !destinations.contains(node)).collect::<Vec<_>>(),
@@ -128,10 +123,7 @@ impl<'s> Placer<'s> {
     ) -> Result<Vec<NodeId>, Refusal> {
         let Self { ref model, ref mut occupancy, .. } = *self;
         let mark = occupancy.mark();
-        match old {
-            Old::Gone => occupancy.remove(pod.id),
-            Old::Terminating | Old::Unknown => occupancy.terminate(pod.id),
-        }
+        occupancy.leave(pod.id, old);
         let known = model.profile_of(pod);
         let profile = known.unwrap_or(model.fallback());
         let answer = model.place(profile, occupancy, pod, false);

@@ -12,6 +12,7 @@ use hashbrown::HashMap;
 
 use crate::known::OfSums;
 use crate::pod::PodRef;
+use crate::replacement::Old;
 use crate::terms::ExistingTerms;
 use crate::topology::Topology;
 
@@ -126,6 +127,14 @@ impl<'s> Occupancy<'s> {
         if *state == State::There {
             self.log.push(Change::Was(id, *state));
             *state = State::Terminating;
+        }
+    }
+
+    /// Has a pod leave as its replacement will find it.
+    pub fn leave(&mut self, id: PodId, old: Old) {
+        match old {
+            Old::Gone => self.remove(id),
+            Old::Terminating | Old::Unknown => self.terminate(id),
         }
     }
 

@@ -33,6 +33,17 @@ pub enum Old {
     Unknown,
 }
 
+impl Old {
+    /// What has to be considered: both where it is not known.
+    pub fn readings(self) -> &'static [Self] {
+        match self {
+            Self::Terminating => &[Self::Terminating],
+            Self::Gone => &[Self::Gone],
+            Self::Unknown => &[Self::Terminating, Self::Gone],
+        }
+    }
+}
+
 /// Why nothing comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nothing {

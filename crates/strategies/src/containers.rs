@@ -1,6 +1,6 @@
 //! What the containers of a pod are doing, as far as filters ask.
 
-use descheduler_cluster::{Container, ContainerKind, ContainerState, Pod, Sym};
+use descheduler_cluster::{Container, ContainerKind, ContainerState, Pod, Snapshot, Sym};
 
 /// Which containers count besides the regular ones.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,8 +19,28 @@ impl Containers {
         })
     }
 
+    /// With which of `codes` one of them ended, in words.
+    pub(crate) fn ended_with(self, pod: &Pod, codes: &[i32]) -> Option<String> {
+        let code = self.exit_codes(pod).find(|code| codes.contains(code))?;
+        Some(format!("a container ended with {code}"))
+    }
+
+    /// For which of `reasons` the pod is as it is, or one of them waits or has ended, in words.
+    pub(crate) fn is_so_for(
+        self,
+        snapshot: &Snapshot,
+        pod: &Pod,
+        reasons: &[Sym],
+    ) -> Option<String> {
+        if reasons.contains(&pod.reason) {
+            return Some(format!("reason {}", snapshot.text(pod.reason)));
+        }
+        let reason = self.reasons(pod).find(|reason| reasons.contains(reason))?;
+        Some(format!("a container is {}", snapshot.text(reason)))
+    }
+
     /// Why they wait or have ended, where one does or has.
-    pub(crate) fn reasons(self, pod: &Pod) -> impl Iterator<Item = Sym> {
+    fn reasons(self, pod: &Pod) -> impl Iterator<Item = Sym> {
         self.of(pod).filter_map(|container| match container.state {
             ContainerState::Running => None,
             ContainerState::Waiting(reason) => Some(reason),
@@ -37,7 +57,7 @@ impl Containers {
     }
 
     /// What they ended with, where one has.
-    pub(crate) fn exit_codes(self, pod: &Pod) -> impl Iterator<Item = i32> {
+    fn exit_codes(self, pod: &Pod) -> impl Iterator<Item = i32> {
         self.of(pod).filter_map(|container| match container.state {
             ContainerState::Terminated { exit_code, .. } => Some(exit_code),
             ContainerState::Running | ContainerState::Waiting(_) => None,

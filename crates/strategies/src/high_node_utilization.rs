@@ -40,8 +40,8 @@ use crate::meter::{Meter, Source};
 use crate::order::{least_important_first, owners_take_turns};
 use crate::scope::{BoundNamespaces, Namespaces};
 use crate::utilization::{
-    Levels, Relief, Thresholds, exhausted, headroom, percent, percent_of, read_thresholds, tracked,
-    unmeasured, weight,
+    Levels, Relief, Thresholds, exhausted, headroom, levels, percent, percent_of, read_thresholds,
+    too_few_under, tracked, unmeasured, weight,
 };
 
 pub(crate) static DEF: StrategyDef = StrategyDef {
@@ -138,8 +138,7 @@ impl Strategy for HighNodeUtilization {
 
 impl HighNodeUtilization {
     fn gauge<'s>(&self, snapshot: &'s Snapshot) -> Gauge<'s> {
-        let pairs = self.thresholds.iter();
-        let levels = pairs.map(|(name, level)| (snapshot.resource(name), level.get())).collect();
+        let levels = levels(snapshot, &self.thresholds);
         let tracked = tracked(snapshot, &self.thresholds);
         let meter = Meter::new(snapshot, self.source, tracked.iter().map(|resource| resource.id));
         Gauge { levels, meter }
@@ -148,15 +147,9 @@ impl HighNodeUtilization {
     /// The conditions under which nothing is done, in upstream's order.
     fn why_nothing(&self, nodes: usize, found: &Classified, known: bool) -> Option<String> {
         let under = found.under.len();
-        if under == 0 {
-            return Some(format!("nothing moves: none of {nodes} nodes is under-utilized"));
-        }
-        if i64::try_from(under).is_ok_and(|under| under <= self.number_of_nodes) {
-            return Some(format!(
-                "nothing moves: {under} of {nodes} nodes are under-utilized, not more than \
-                 numberOfNodes ({})",
-                self.number_of_nodes
-            ));
+        let too_few = too_few_under(nodes, under, self.number_of_nodes);
+        if too_few.is_some() {
+            return too_few;
         }
         if known {
             return None;

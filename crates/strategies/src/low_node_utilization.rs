@@ -39,8 +39,8 @@ use descheduler_scheduler::View;
 use crate::meter::{Meter, Source};
 use crate::scope::Namespaces;
 use crate::utilization::{
-    Levels, Relief, Thresholds, Tracked, capped, exhausted, headroom, percent, percent_of, read_thresholds,
-    require_same_resources, tracked, weight,
+    Levels, Relief, Thresholds, Tracked, capped, exhausted, headroom, levels, percent, percent_of,
+    read_thresholds, require_same_resources, too_few_under, tracked, weight,
 };
 
 pub(crate) static DEF: StrategyDef = StrategyDef {
@@ -288,17 +288,12 @@ impl LowNodeUtilization {
         nodes: &[NodeId],
     ) -> (Levels, Levels) {
         match self.deviation {
-            false => self.fixed_levels(view.snapshot()),
+            false => (
+                levels(view.snapshot(), &self.thresholds),
+                levels(view.snapshot(), &self.targets),
+            ),
             true => self.levels_around_average(meter, view, nodes),
         }
-    }
-
-    fn fixed_levels(&self, snapshot: &Snapshot) -> (Levels, Levels) {
-        let levels = |thresholds: &Thresholds| {
-            let pairs = thresholds.iter();
-            pairs.map(|(name, level)| (snapshot.resource(name), level.get())).collect()
-        };
-        (levels(&self.thresholds), levels(&self.targets))
     }
 
     /// The average over the nodes that have the resource, minus and plus the thresholds.
@@ -327,15 +322,9 @@ impl LowNodeUtilization {
 
     /// The conditions under which nothing is done, in upstream's order.
     fn why_nothing(&self, nodes: usize, under: usize, over: usize) -> Option<String> {
-        if under == 0 {
-            return Some(format!("nothing moves: none of {nodes} nodes is under-utilized"));
-        }
-        if i64::try_from(under).is_ok_and(|under| under <= self.number_of_nodes) {
-            return Some(format!(
-                "nothing moves: {under} of {nodes} nodes are under-utilized, not more than \
-                 numberOfNodes ({})",
-                self.number_of_nodes
-            ));
+        let too_few = too_few_under(nodes, under, self.number_of_nodes);
+        if too_few.is_some() {
+            return too_few;
         }
         if under == nodes {
             return Some(format!("nothing moves: all {nodes} nodes are under-utilized"));

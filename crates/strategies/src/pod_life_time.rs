@@ -265,12 +265,7 @@ impl<'p, 's> Filter<'p, 's> {
         if self.strategy.states.contains(&phase) {
             return Some(format!("phase {phase}"));
         }
-        if self.states.contains(&pod.reason) {
-            return Some(format!("reason {}", self.snapshot.text(pod.reason)));
-        }
-        let mut reasons = self.containers().reasons(pod);
-        let reason = reasons.find(|reason| self.states.contains(reason))?;
-        Some(format!("a container is {}", self.snapshot.text(reason)))
+        self.containers().is_so_for(self.snapshot, pod, &self.states)
     }
 
     fn owner_admitted(&self, pod: &Pod) -> bool {
@@ -310,8 +305,6 @@ impl<'p, 's> Filter<'p, 's> {
 
     fn exit_code(&self, pod: &Pod) -> Option<String> {
         let counted = Containers { ephemeral: false, ..self.containers() };
-        let mut codes = counted.exit_codes(pod);
-        let code = codes.find(|code| self.strategy.exit_codes.contains(code))?;
-        Some(format!("a container ended with {code}"))
+        counted.ended_with(pod, &self.strategy.exit_codes)
     }
 }

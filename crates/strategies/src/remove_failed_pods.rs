@@ -125,17 +125,16 @@ impl<'p, 's> Filter<'p, 's> {
 
     /// What the failed pod passes the filters with, if it passes all.
     fn why(&self, pod: &Pod) -> Option<String> {
+        let containers = self.strategy.containers;
         let mut why = vec![self.age(pod)?];
         if pod.owners.iter().any(|owner| self.excluded.contains(&owner.kind)) {
             return None;
         }
         if !self.reasons.is_empty() {
-            why.push(self.reason(pod)?);
+            why.push(containers.is_so_for(self.snapshot, pod, &self.reasons)?);
         }
         if !self.strategy.exit_codes.is_empty() {
-            let codes = &self.strategy.exit_codes;
-            let code = self.strategy.containers.exit_codes(pod).find(|code| codes.contains(code))?;
-            why.push(format!("a container ended with {code}"));
+            why.push(containers.ended_with(pod, &self.strategy.exit_codes)?);
         }
         Some(why.join(", "))
     }
@@ -148,14 +147,5 @@ impl<'p, 's> Filter<'p, 's> {
         };
         let age = seconds_since(created, self.snapshot.taken_at())?;
         (age >= min).then(|| format!("failed, {} old, kept for {}", span(age), span(min)))
-    }
-
-    fn reason(&self, pod: &Pod) -> Option<String> {
-        if self.reasons.contains(&pod.reason) {
-            return Some(format!("reason {}", self.snapshot.text(pod.reason)));
-        }
-        let mut reasons = self.strategy.containers.reasons(pod);
-        let reason = reasons.find(|reason| self.reasons.contains(reason))?;
-        Some(format!("a container is {}", self.snapshot.text(reason)))
     }
 }

@@ -86,6 +86,25 @@ pub(crate) fn percent_of(used: i64, capacity: &Resources, resource: ResourceId) 
 /// The levels that hold for nodes: of each resource with a threshold its percentage.
 pub(crate) type Levels = Vec<(ResourceId, f64)>;
 
+/// Thresholds as levels.
+pub(crate) fn levels(snapshot: &Snapshot, thresholds: &Thresholds) -> Levels {
+    let pairs = thresholds.iter();
+    pairs.map(|(name, level)| (snapshot.resource(name), level.get())).collect()
+}
+
+/// Why so few of the nodes being under-utilized means that nothing is done, if it does.
+pub(crate) fn too_few_under(nodes: usize, under: usize, number_of_nodes: i64) -> Option<String> {
+    if under == 0 {
+        return Some(format!("nothing moves: none of {nodes} nodes is under-utilized"));
+    }
+    i64::try_from(under).is_ok_and(|under| under <= number_of_nodes).then(|| {
+        format!(
+            "nothing moves: {under} of {nodes} nodes are under-utilized, not more than \
+             numberOfNodes ({number_of_nodes})"
+        )
+    })
+}
+
 /// How much of a resource a node may use: the level's share of its capacity, all of it without a
 /// level, nothing where it has none (docs/spec/strategies.md section 6.5).
 pub(crate) fn capped(capacity: &Resources, levels: &Levels, resource: ResourceId) -> i64 {
