@@ -128,7 +128,7 @@ impl Strategy for LowNodeUtilization {
         }
         let (low, high) = match turn.knows_places() {
             // The judge goes by the cluster as it was found, and so it must be here.
-            true => self.levels(&self.meter(snapshot), &View::new(snapshot), turn.nodes()),
+            true => self.levels_as_found(snapshot, turn.nodes()),
             false => self.levels(&meter, turn.view(), turn.nodes()),
         };
         let Classified { under, mut over } =
@@ -151,7 +151,7 @@ impl Strategy for LowNodeUtilization {
     }
 
     fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
-        let (_, high) = self.levels(&self.meter(snapshot), &View::new(snapshot), nodes);
+        let (_, high) = self.levels_as_found(snapshot, nodes);
         let names = high.iter().map(|(resource, _)| snapshot.resource_name(*resource).to_owned());
         Box::new(Load { names: names.collect(), high, meter: self.meter(snapshot) })
     }
@@ -288,12 +288,24 @@ impl LowNodeUtilization {
         nodes: &[NodeId],
     ) -> (Levels, Levels) {
         match self.deviation {
-            false => (
-                levels(view.snapshot(), &self.thresholds),
-                levels(view.snapshot(), &self.targets),
-            ),
+            false => self.fixed_levels(view.snapshot()),
             true => self.levels_around_average(meter, view, nodes),
         }
+    }
+
+    /// The same by the cluster as it was found, which fixed levels need not be laid out for.
+    fn levels_as_found(&self, snapshot: &Snapshot, nodes: &[NodeId]) -> (Levels, Levels) {
+        match self.deviation {
+            false => self.fixed_levels(snapshot),
+            true => {
+                let (meter, view) = (self.meter(snapshot), View::new(snapshot));
+                self.levels_around_average(&meter, &view, nodes)
+            }
+        }
+    }
+
+    fn fixed_levels(&self, snapshot: &Snapshot) -> (Levels, Levels) {
+        (levels(snapshot, &self.thresholds), levels(snapshot, &self.targets))
     }
 
     /// The average over the nodes that have the resource, minus and plus the thresholds.
