@@ -94,7 +94,4 @@ pub struct Registry {
     pub strategies: &'static [&'static StrategyDef],
     /// The protections.
     pub evictor: &'static EvictorDef,
-    /// Strategies that upstream has and this program does not have yet: they can be configured,
-    /// not enabled.
-    pub planned: &'static [(&'static str, Pass)],
 }

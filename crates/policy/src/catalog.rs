@@ -13,8 +13,6 @@ pub(crate) struct Catalog<'r> {
 pub(crate) enum Plugin {
     /// A strategy that can run.
     Strategy(&'static StrategyDef),
-    /// A strategy that upstream has and this program does not have yet.
-    Planned(Pass),
     /// The protections.
     Evictor(&'static EvictorDef),
     /// Nothing.
@@ -25,10 +23,8 @@ impl Plugin {
     /// The extension points where it can be enabled.
     pub(crate) fn extension_points(self) -> &'static [&'static str] {
         match self {
-            Self::Strategy(StrategyDef { pass: Pass::Deschedule, .. })
-            | Self::Planned(Pass::Deschedule) => &["deschedule"],
-            Self::Strategy(StrategyDef { pass: Pass::Balance, .. })
-            | Self::Planned(Pass::Balance) => &["balance"],
+            Self::Strategy(StrategyDef { pass: Pass::Deschedule, .. }) => &["deschedule"],
+            Self::Strategy(StrategyDef { pass: Pass::Balance, .. }) => &["balance"],
             Self::Evictor(_) => &["filter", "preevictionfilter"],
             Self::Unknown => &[],
         }
@@ -48,24 +44,20 @@ impl<'r> Catalog<'r> {
     }
 
     pub(crate) fn find(&self, name: &str) -> Plugin {
-        let Registry { strategies, evictor, planned } = self.registry;
+        let Registry { strategies, evictor } = self.registry;
         if name == evictor.name {
             return Plugin::Evictor(evictor);
         }
-        if let Some(&def) = strategies.iter().find(|def| def.name == name) {
-            return Plugin::Strategy(def);
-        }
-        match planned.iter().find(|(planned, _)| *planned == name) {
-            Some(&(_, pass)) => Plugin::Planned(pass),
+        match strategies.iter().find(|def| def.name == name) {
+            Some(&def) => Plugin::Strategy(def),
             None => Plugin::Unknown,
         }
     }
 
     /// Every name that means something.
     pub(crate) fn names(&self) -> Vec<&'static str> {
-        let Registry { strategies, evictor, planned } = self.registry;
-        let strategies = strategies.iter().map(|def| def.name);
-        strategies.chain(planned.iter().map(|(name, _)| *name)).chain([evictor.name]).collect()
+        let Registry { strategies, evictor } = self.registry;
+        strategies.iter().map(|def| def.name).chain([evictor.name]).collect()
     }
 
     /// The plugins that have an argument of this name.

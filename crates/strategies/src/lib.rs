@@ -46,5 +46,4 @@ strategies! {
 }
 
 /// The plugins as a policy knows them.
-pub const REGISTRY: Registry =
-    Registry { strategies: ALL, evictor: &protections::DEF, planned: &[] };
+pub const REGISTRY: Registry = Registry { strategies: ALL, evictor: &protections::DEF };

@@ -32,7 +32,7 @@ pub(super) fn not_enabled(
 ) {
     for Configured { name, span, .. } in configured {
         let runs = match catalog.find(name) {
-            Plugin::Strategy(_) | Plugin::Planned(_) => enabled.iter().any(|e| e.name == *name),
+            Plugin::Strategy(_) => enabled.iter().any(|e| e.name == *name),
             Plugin::Evictor(_) | Plugin::Unknown => true,
         };
         if !runs {

@@ -116,12 +116,6 @@ pub(super) fn check(
                 .error("wrong-extension-point", span, message)
                 .help(format!("it belongs under `{right}`"));
         }
-        if matches!(found, Plugin::Planned(_)) {
-            let message = format!("`{name}` cannot run: this version does not have it yet");
-            diagnostics
-                .error("strategy-not-built-yet", span, message)
-                .help("a later version will; take it out of `enabled` until then".to_owned());
-        }
         let implied = matches!(found, Plugin::Evictor(_));
         if !implied && !configured.iter().any(|configured| configured.name == name) {
             let message = format!("`{name}` is enabled but has no entry in `pluginConfig`");

@@ -132,7 +132,6 @@ fn configure<'v>(
                 shield.get_or_insert(built);
                 None
             }
-            Plugin::Planned(_) => None,
             Plugin::Unknown => {
                 points::unknown(name, span, catalog, diagnostics);
                 None

@@ -6,9 +6,8 @@ use descheduler_engine::{
 };
 
 pub(crate) const REGISTRY: Registry = Registry {
-    strategies: &[&POD_LIFE_TIME, &LOW, &HIGH],
+    strategies: &[&POD_LIFE_TIME, &LOW, &HIGH, &DUPLICATES, &FAILED],
     evictor: &EVICTOR,
-    planned: &[("RemoveDuplicates", Pass::Balance), ("RemoveFailedPods", Pass::Deschedule)],
 };
 
 static POD_LIFE_TIME: StrategyDef = StrategyDef {
@@ -101,6 +100,20 @@ static HIGH: StrategyDef = StrategyDef {
         args.arg("offset", "A whole number.").or(0_i64);
         nothing()
     },
+};
+
+static DUPLICATES: StrategyDef = StrategyDef {
+    name: "RemoveDuplicates",
+    pass: Pass::Balance,
+    summary: "",
+    build: |_| nothing(),
+};
+
+static FAILED: StrategyDef = StrategyDef {
+    name: "RemoveFailedPods",
+    pass: Pass::Deschedule,
+    summary: "",
+    build: |_| nothing(),
 };
 
 static EVICTOR: EvictorDef = EvictorDef {
