@@ -146,7 +146,8 @@ pub(crate) struct PlaceArgs {
     after_help = "Exit codes: 0 no errors, 1 errors, or with --strict warnings"
 )]
 pub(crate) struct ValidateArgs {
-    /// Policies, descheduler/v1alpha2 or v1alpha1; - for standard input
+    /// Policies, descheduler/v1alpha2 or v1alpha1, by themselves, in a ConfigMap or in Helm values;
+    /// - for standard input
     #[arg(value_name = "FILE", required_unless_present = "policy")]
     pub(crate) files: Vec<PathBuf>,
 

@@ -74,6 +74,24 @@ impl Diagnostics {
         Self { file: file.into(), list: Vec::new() }
     }
 
+    /// Nothing to say yet about the same file.
+    #[must_use]
+    pub fn of_same_file(&self) -> Self {
+        Self { file: Arc::clone(&self.file), list: Vec::new() }
+    }
+
+    /// Adds what was said about a text that stands inside of the file; `place` is where something
+    /// that stands there stands in the file.
+    pub fn absorb(&mut self, inner: Self, place: impl Fn(Span) -> Span) {
+        self.list.extend(inner.list.into_iter().map(|mut diagnostic| {
+            diagnostic.span = place(diagnostic.span);
+            for (span, _) in &mut diagnostic.related {
+                *span = place(*span);
+            }
+            diagnostic
+        }));
+    }
+
     /// Adds one; what is returned takes its help.
     pub fn push(
         &mut self,

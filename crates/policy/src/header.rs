@@ -15,6 +15,29 @@ pub(crate) enum Format {
     V1alpha2,
 }
 
+/// Whether a document says that it is a policy, whatever else may be wrong with it.
+pub(crate) fn is_policy(root: &Value) -> bool {
+    let Some(map) = root.as_map() else { return false };
+    let text = |name| map.given(name).and_then(|entry| entry.value.as_text()).unwrap_or_default();
+    text("apiVersion").starts_with("descheduler/") || text("kind").eq_ignore_ascii_case(KIND)
+}
+
+/// Whether a document without `apiVersion` and `kind` must be meant for a policy.
+pub(crate) fn looks_like_policy(root: &Value) -> bool {
+    let Some(map) = root.as_map() else { return false };
+    if map.given("apiVersion").is_some() || map.given("kind").is_some() {
+        return false;
+    }
+    let has = |value: &Value, keys: [&str; 2]| {
+        value.as_map().is_some_and(|map| keys.iter().any(|key| map.given(key).is_some()))
+    };
+    let profiles = map.given("profiles").and_then(|entry| entry.value.as_list());
+    let strategies = map.given("strategies").and_then(|entry| entry.value.as_map());
+    profiles.into_iter().flatten().any(|profile| has(profile, ["pluginConfig", "plugins"]))
+        || strategies
+            .is_some_and(|map| map.entries.iter().any(|e| has(&e.value, ["enabled", "params"])))
+}
+
 /// Finds out the format. Where `apiVersion` or `kind` is wrong in a file that still looks like a
 /// policy, that is reported and the rest is read all the same, so that everything is said at once.
 pub(crate) fn read(root: &Value, diagnostics: &mut Diagnostics) -> Option<Format> {
@@ -38,7 +61,15 @@ pub(crate) fn read(root: &Value, diagnostics: &mut Diagnostics) -> Option<Format
     {
         let of = version.map(|(_, version)| format!(" of `{version}`")).unwrap_or_default();
         let message = format!("expected a `{KIND}` of `{V1ALPHA2}`, found `{kind}`{of}");
-        diagnostics.error("not-a-policy", entry.value.span, message);
+        diagnostics.error("not-a-policy", entry.value.span, message).help(match kind {
+            "KubeDescheduler" => {
+                "an operator makes the policy from it, in a ConfigMap: that is what can be read"
+                    .to_owned()
+            }
+            _ => "the file holds no policy, neither as a text, as in a ConfigMap, nor as the \
+                  `deschedulerPolicy` of Helm values"
+                .to_owned(),
+        });
         return None;
     }
     if let Some((entry, kind)) = kind.filter(|(_, kind)| *kind != KIND) {
@@ -65,7 +96,7 @@ pub(crate) fn read(root: &Value, diagnostics: &mut Diagnostics) -> Option<Format
             };
             diagnostics
                 .error("missing-api-version", span, "`apiVersion` is missing")
-                .help(format!("begin the file with `apiVersion: {meant}`"));
+                .help(format!("begin the policy with `apiVersion: {meant}`"));
             Some(format)
         }
     }

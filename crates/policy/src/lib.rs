@@ -2,10 +2,10 @@
 //! for the configuration of kube-scheduler ([`scheduler`]).
 //!
 //! ```text
-//! bytes -> source -> yaml -> header -------------> v1alpha2 -> Policy
-//!            |         |       |                      ^ |
-//!            |         |       +--> v1alpha1 (rewritten)|
-//!            +---------+-------+----------+-------------+--> Diagnostics -> render
+//! bytes -> source -> yaml -> wrapped -> header -------------> v1alpha2 -> Policy
+//!            |         |        |         |                      ^ |
+//!            |         |        |         +--> v1alpha1 (rewritten)|
+//!            +---------+--------+---------+----------+-------------+--> Diagnostics -> render
 //! ```
 //!
 //! All problems of a file are found in one go, each with its place. An error means that the file
@@ -21,9 +21,10 @@ pub mod scheduler;
 mod source;
 mod v1alpha1;
 mod v1alpha2;
+mod wrapped;
 mod yaml;
 
-use descheduler_engine::{Diagnostics, Policy, Registry};
+use descheduler_engine::{Diagnostics, Policy, Registry, Value};
 
 pub use render::{Style, render};
 
@@ -33,23 +34,23 @@ use v1alpha1::Rewritten;
 
 /// Reads a policy.
 ///
-/// `bytes` is the content of the file, `file` its name for messages, `registry` the plugins that
-/// there are. The policy is `None` exactly if an error was found.
+/// `bytes` is the content of the file, which may be the policy or hold it in a ConfigMap or in Helm
+/// values; `file` is its name for messages, `registry` the plugins that there are. The policy is `None` exactly if an error was found.
 pub fn load(bytes: &[u8], file: &str, registry: &Registry) -> (Option<Policy>, Diagnostics) {
     let mut diagnostics = Diagnostics::new(file);
-    let policy = read(bytes, registry, &mut diagnostics);
+    let policy = wrapped::read(bytes, &mut diagnostics, |root, diagnostics| {
+        read(root, registry, diagnostics)
+    });
     let policy = policy.filter(|_| !diagnostics.has_errors());
     (policy, diagnostics)
 }
 
-fn read(bytes: &[u8], registry: &Registry, diagnostics: &mut Diagnostics) -> Option<Policy> {
-    let text = source::checked(bytes, diagnostics)?;
-    let root = yaml::parse(&text, diagnostics)?;
+fn read(root: &Value, registry: &Registry, diagnostics: &mut Diagnostics) -> Option<Policy> {
     let catalog = Catalog::new(registry);
-    match header::read(&root, diagnostics)? {
-        format @ Format::V1alpha2 => v1alpha2::read(&root, format, &catalog, diagnostics),
+    match header::read(root, diagnostics)? {
+        format @ Format::V1alpha2 => v1alpha2::read(root, format, &catalog, diagnostics),
         format @ Format::V1alpha1 => {
-            let Rewritten { root, .. } = v1alpha1::rewrite(&root, &catalog, diagnostics)?;
+            let Rewritten { root, .. } = v1alpha1::rewrite(root, &catalog, diagnostics)?;
             v1alpha2::read(&root, format, &catalog, diagnostics)
         }
     }
@@ -60,16 +61,16 @@ fn read(bytes: &[u8], registry: &Registry, diagnostics: &mut Diagnostics) -> Opt
 /// it is, too, if the policy is v1alpha2 already.
 pub fn convert(bytes: &[u8], file: &str, registry: &Registry) -> (Option<String>, Diagnostics) {
     let mut diagnostics = Diagnostics::new(file);
-    let text = rewrite(bytes, registry, &mut diagnostics);
+    let text = wrapped::read(bytes, &mut diagnostics, |root, diagnostics| {
+        rewrite(root, registry, diagnostics)
+    });
     let text = text.filter(|_| !diagnostics.has_errors());
     (text, diagnostics)
 }
 
-fn rewrite(bytes: &[u8], registry: &Registry, diagnostics: &mut Diagnostics) -> Option<String> {
-    let text = source::checked(bytes, diagnostics)?;
-    let root = yaml::parse(&text, diagnostics)?;
+fn rewrite(root: &Value, registry: &Registry, diagnostics: &mut Diagnostics) -> Option<String> {
     let catalog = Catalog::new(registry);
-    if header::read(&root, diagnostics)? == Format::V1alpha2 {
+    if header::read(root, diagnostics)? == Format::V1alpha2 {
         if !diagnostics.has_errors() {
             let version = root.as_map().and_then(|map| map.given("apiVersion"));
             let span = version.map_or(root.span, |version| version.value.span);
@@ -77,7 +78,7 @@ fn rewrite(bytes: &[u8], registry: &Registry, diagnostics: &mut Diagnostics) -> 
         }
         return None;
     }
-    let rewritten = v1alpha1::rewrite(&root, &catalog, diagnostics)?;
+    let rewritten = v1alpha1::rewrite(root, &catalog, diagnostics)?;
     // What the result says of itself counts as well, places being those of the old file.
     v1alpha2::read(&rewritten.root, Format::V1alpha1, &catalog, diagnostics)?;
     Some(convert::write(&rewritten))

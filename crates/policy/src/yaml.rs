@@ -1,7 +1,8 @@
 //! YAML or JSON text to a [`Value`].
 //!
-//! JSON goes the same way, being YAML. Only the first document of a file is read, as upstream
-//! does it (docs/spec/runtime.md section 3.2), but a second one is pointed out.
+//! JSON goes the same way, being YAML. Only the first document of a policy file is read, as
+//! upstream does it (docs/spec/runtime.md section 3.2), but a second one is pointed out. Files that
+//! hold a policy among other things are read to the end.
 
 mod error;
 
@@ -19,13 +20,7 @@ const MAX_ALIASED: usize = 20_000;
 /// Reads the first document; `None` if the text is no YAML. A document that holds nothing is
 /// null.
 pub(crate) fn parse(text: &str, diagnostics: &mut Diagnostics) -> Option<Value> {
-    let mut options = Options::default();
-    options.flow_nesting_limit = MAX_DEPTH;
-    options.block_nesting_limit = MAX_DEPTH;
-    options.set_emit_comments(false);
-    let parser = Parser::new_from_str_with_options(text, options);
-    let mut builder =
-        Builder { text, parser, anchors: BTreeMap::new(), aliased: 0, depth: 0, diagnostics };
+    let mut builder = Builder::new(text, diagnostics);
     match builder.first_document() {
         Ok(value) => {
             builder.warn_of_second_document();
@@ -33,6 +28,11 @@ pub(crate) fn parse(text: &str, diagnostics: &mut Diagnostics) -> Option<Value> 
         }
         Err(Stop) => None,
     }
+}
+
+/// Reads every document that holds something; `None` if one of them is no YAML.
+pub(crate) fn parse_all(text: &str, diagnostics: &mut Diagnostics) -> Option<Vec<Value>> {
+    Builder::new(text, diagnostics).documents().ok()
 }
 
 /// The text cannot be read any further; why has been reported.
@@ -56,7 +56,16 @@ struct Anchored {
     height: usize,
 }
 
-impl<'t> Builder<'t, '_> {
+impl<'t, 'd> Builder<'t, 'd> {
+    fn new(text: &'t str, diagnostics: &'d mut Diagnostics) -> Self {
+        let mut options = Options::default();
+        options.flow_nesting_limit = MAX_DEPTH;
+        options.block_nesting_limit = MAX_DEPTH;
+        options.set_emit_comments(false);
+        let parser = Parser::new_from_str_with_options(text, options);
+        Self { text, parser, anchors: BTreeMap::new(), aliased: 0, depth: 0, diagnostics }
+    }
+
     fn next(&mut self) -> Result<(Event<'t>, granit_parser::Span), Stop> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
@@ -77,6 +86,18 @@ impl<'t> Builder<'t, '_> {
                 Event::StreamEnd | Event::DocumentEnd => return Ok(Value::null(to_span(span))),
                 Event::StreamStart | Event::DocumentStart(..) => {}
                 event => return self.value(event, span),
+            }
+        }
+    }
+
+    fn documents(&mut self) -> Result<Vec<Value>, Stop> {
+        let mut documents = Vec::new();
+        loop {
+            let (event, span) = self.next()?;
+            match event {
+                Event::StreamEnd => return Ok(documents),
+                Event::StreamStart | Event::DocumentStart(..) | Event::DocumentEnd => {}
+                event => documents.push(self.value(event, span)?),
             }
         }
     }

@@ -105,6 +105,15 @@ profiles:
 - schedulerName: b
 ";
 
+/// The same policy where people keep it, one text in another.
+const WRAPPED: [(&str, &str); 5] = [
+    ("apiVersion: v1\nkind: ConfigMap\ndata:\n  policy.yaml: |\n", "    "),
+    ("apiVersion: v1\nkind: ConfigMap\ndata:\n  policy.yaml: >-\n", "    "),
+    ("---\n# a\n---\nkind: Deployment\ndeschedulerPolicy:\n", "  "),
+    ("spec:\n  source:\n    helm:\n      values: |\n        deschedulerPolicy:\n", "          "),
+    ("patches:\n- |\n  kind: ConfigMap\n  apiVersion: v1\n  data:\n    a: |2\n", "      "),
+];
+
 fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
     let (policy, diagnostics) = load(bytes, "policy.yaml", &toy::REGISTRY);
     prop_assert_eq!(policy.is_none(), diagnostics.has_errors());
@@ -122,10 +131,13 @@ fn check_scheduler(bytes: &[u8]) -> Result<(), TestCaseError> {
 }
 
 fn check_places(bytes: &[u8], diagnostics: &Diagnostics) -> Result<(), TestCaseError> {
+    // What is no UTF-8 is replaced, which can be longer.
+    let length = String::from_utf8_lossy(bytes).len();
     for diagnostic in diagnostics {
         let span = diagnostic.span;
         prop_assert!(span.line >= 1 && span.column >= 1, "{diagnostic:?}");
         prop_assert!(span.start <= span.end, "{diagnostic:?}");
+        prop_assert!(span.end <= length, "{diagnostic:?}");
     }
     let shown = render(diagnostics, bytes, Style::Plain);
     prop_assert_eq!(shown.is_empty(), diagnostics.is_empty());
@@ -181,6 +193,30 @@ proptest! {
         check(text.as_bytes())?;
         check(text.replace('\n', "\r\n").as_bytes())?;
         check(format!("\u{feff}{text}").as_bytes())?;
+    }
+
+    #[test]
+    fn inside_of_other_files(
+        wrapper in 0..WRAPPED.len(),
+        skip in 0..2_usize,
+        pieces in prop::collection::vec((any::<usize>(), 0..PIECES.len()), 0..4),
+        outside in any::<bool>(),
+    ) {
+        let (before, indent) = WRAPPED[wrapper];
+        // Values have no header; and without one the rest is still looked at.
+        let mut lines: Vec<String> =
+            POLICY.lines().skip(skip * 2).map(|line| format!("{indent}{line}\n")).collect();
+        for (at, piece) in &pieces {
+            let at = at % lines.len();
+            // Behind the indentation, or it would end the text.
+            let place = if outside { 0 } else { indent.len() };
+            lines[at].insert_str(place, PIECES[*piece]);
+        }
+        let text = format!("{before}{}", lines.concat());
+        check(text.as_bytes())?;
+        check(text.replace('\n', "\r\n").as_bytes())?;
+        let quoted = format!("data: {:?}\nkind: ConfigMap\n", lines.concat());
+        check(quoted.as_bytes())?;
     }
 
     #[test]

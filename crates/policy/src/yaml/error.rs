@@ -19,7 +19,19 @@ pub(super) fn report(text: &str, error: &ScanError, diagnostics: &mut Diagnostic
         kind => ("syntax", message(kind)),
     };
     let span = character_at(text, at, marker);
-    diagnostics.error(code, span, message).help(hint(error.kind()));
+    let hint = if is_template(text, span) {
+        Some("this is a template: what it is rendered to can be read".to_owned())
+    } else {
+        hint(error.kind())
+    };
+    diagnostics.error(code, span, message).help(hint);
+}
+
+/// Whether what is wrong is an action of a template, as the charts of Helm are made of.
+fn is_template(text: &str, span: Span) -> bool {
+    let start = text.get(..span.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+    let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    line.find("{{").is_some_and(|begins| line[begins..].contains("}}"))
 }
 
 /// A tab in the white space that begins a line: that of the error, the one before or the one
