@@ -20,10 +20,9 @@ fn check(case: &Case) -> Result<Sections, Failed> {
     let file = case.section("file")?;
     let (policy, said) = load(file.as_bytes(), "file.yaml", &REGISTRY);
     let places = places(&said, file)?;
-    for (what, other) in [
-        ("CRLF", file.replace('\n', "\r\n")),
-        ("a byte order mark", format!("\u{feff}{file}")),
-    ] {
+    for (what, other) in
+        [("CRLF", file.replace('\n', "\r\n")), ("a byte order mark", format!("\u{feff}{file}"))]
+    {
         let (_, said) = load(other.as_bytes(), "file.yaml", &REGISTRY);
         let found = self::places(&said, other.trim_start_matches('\u{feff}'))?;
         if found != places {

@@ -77,7 +77,8 @@ impl Found {
             }
             What::Values(values) => chart::policy(&values, &mut said),
             What::Object(span) => {
-                let message = "this policy is not the first document of the file, and so is not read";
+                let message =
+                    "this policy is not the first document of the file, and so is not read";
                 let diagnostic = said.error("policy-not-first", span, message);
                 diagnostic.help("put it into a file of its own".to_owned());
                 None
@@ -92,7 +93,9 @@ impl Found {
     fn place(&self, text: &str) -> Span {
         let span = match &self.what {
             What::Text { root, .. } => root.span,
-            What::Values(values) => values.entries.first().map_or_else(Span::default, |e| e.key_span),
+            What::Values(values) => {
+                values.entries.first().map_or_else(Span::default, |e| e.key_span)
+            }
             What::Object(span) => *span,
         };
         self.level.place(span, text)
