@@ -61,6 +61,25 @@ Exit codes: 0 done, 1 you can fix it, 2 environment or bug; 3 with --check when 
     after_help = PLAN_HELP
 )]
 pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+
+    /// How to print the plan
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) output: Format,
+
+    /// Exit with 3 when anything would be evicted
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    /// Say on standard error what it cost, as one line of JSON
+    #[arg(long)]
+    pub(crate) timings: bool,
+}
+
+/// What decisions are made from.
+#[derive(Args, Debug)]
+pub(crate) struct InputArgs {
     /// The policy, descheduler/v1alpha2 or v1alpha1
     #[arg(long, value_name = "FILE", alias = "policy-config-file")]
     pub(crate) policy: PathBuf,
@@ -78,18 +97,6 @@ pub(crate) struct PlanArgs {
     /// improving]
     #[arg(long, value_name = "MODE", ignore_case = true)]
     pub(crate) placement: Option<PlacementMode>,
-
-    /// How to print the plan
-    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) output: Format,
-
-    /// Exit with 3 when anything would be evicted
-    #[arg(long)]
-    pub(crate) check: bool,
-
-    /// Say on standard error what it cost, as one line of JSON
-    #[arg(long)]
-    pub(crate) timings: bool,
 
     #[command(flatten)]
     pub(crate) scheduler: SchedulerArgs,

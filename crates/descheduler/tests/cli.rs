@@ -61,14 +61,14 @@ Options:
       --placement <MODE>             What must be known about where a pod would land [default: what
                                      the policy says, else improving] [possible values: off,
                                      feasible, improving]
-  -o, --output <FORMAT>              How to print the plan [default: text] [possible values: text,
-                                     json]
-      --check                        Exit with 3 when anything would be evicted
-      --timings                      Say on standard error what it cost, as one line of JSON
       --scheduler-config <FILE>      What kube-scheduler is configured with [default: what it does
                                      by itself]
       --scheduler-version <VERSION>  The version of kube-scheduler: 1.34, 1.35, 1.36 or 1.37
                                      [default: 1.36]
+  -o, --output <FORMAT>              How to print the plan [default: text] [possible values: text,
+                                     json]
+      --check                        Exit with 3 when anything would be evicted
+      --timings                      Say on standard error what it cost, as one line of JSON
   -h, --help                         Print help
 
 A dump of a cluster, for --cluster; kinds that are missing are no error:

@@ -1,6 +1,7 @@
 //! One file a command, under the name that users type.
 
 mod convert;
+pub(crate) mod inputs;
 pub(crate) mod place;
 pub(crate) mod plan;
 mod scheduler;

@@ -10,7 +10,7 @@ use descheduler_cluster::{PodId, Snapshot};
 use descheduler_engine::did_you_mean;
 use descheduler_scheduler::{Model, PodRef, Scheduler};
 
-use super::plan::World;
+use super::inputs::World;
 use super::scheduler;
 use crate::cli::{Format, PlaceArgs};
 use crate::error::CliError;

@@ -11,7 +11,7 @@ pub(crate) mod validate;
 use descheduler_cluster::{Anomaly, Snapshot};
 use descheduler_engine::{Plan, Policy};
 
-use crate::commands::plan::World;
+use crate::commands::inputs::World;
 
 /// Everything that a format may tell.
 pub(crate) struct Outcome<'o> {

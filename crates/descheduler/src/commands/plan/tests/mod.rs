@@ -11,7 +11,7 @@ use descheduler_policy::{Style, load, render};
 use descheduler_strategies::REGISTRY;
 use serde_json::Value;
 
-use super::World;
+use crate::commands::inputs::World;
 use crate::input;
 use crate::output::layout::Screen;
 use crate::output::{Outcome, json, text};

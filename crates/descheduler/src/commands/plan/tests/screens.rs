@@ -5,8 +5,8 @@ use descheduler_cluster::{Anomaly, Ingest};
 use descheduler_engine::{History, Plan, Unobserved, plan};
 use snapbox::{assert_data_eq, str};
 
-use super::super::World;
 use super::policy;
+use crate::commands::inputs::World;
 use crate::input;
 use crate::output::layout::Screen;
 use crate::output::{Outcome, text};
