@@ -1,13 +1,15 @@
 //! `cargo xtask codegen`: the pages of `docs/strategies/`, one for each plugin.
 //!
-//! The manual is the module doc comment of the strategy's file, and the table of arguments comes
-//! from the function that reads them, so that neither can differ from the program.
+//! The manual is the module doc comment of the strategy's file, the example is a case that is run as
+//! a test, and the table of arguments comes from the function that reads them, so that none of them
+//! can differ from the program.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use descheduler_engine::{Args, ArgumentDoc, ArgumentType};
+use descheduler_engine::{ArgumentDoc, ArgumentType};
+use descheduler_strategies::{Example, MANUALS, Manual};
 
 use crate::report;
 use crate::tidy::registry;
@@ -44,7 +46,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
 /// should not exist.
 fn differences(root: &Path) -> Result<BTreeMap<String, Option<String>>> {
     let mut found = BTreeMap::new();
-    let mut wanted = pages(root)?;
+    let mut wanted = pages();
     if let Ok(folder) = std::fs::read_dir(root.join(PAGES)) {
         for entry in folder {
             let entry = entry.context(PAGES)?;
@@ -61,70 +63,35 @@ fn differences(root: &Path) -> Result<BTreeMap<String, Option<String>>> {
 }
 
 /// Every page by its path.
-fn pages(root: &Path) -> Result<BTreeMap<String, String>> {
-    let mut pages = BTreeMap::new();
-    for def in descheduler_strategies::ALL {
-        let source = registry::source(&registry::snake_case(def.name));
-        let page = Page { name: def.name, source, arguments: Args::describe(def.build) };
-        pages.insert(registry::page(def.name), page.text(root)?);
+fn pages() -> BTreeMap<String, String> {
+    MANUALS.iter().map(|manual| (registry::page(manual.name), page(manual))).collect()
+}
+
+fn page(manual: &Manual) -> String {
+    let Manual { name, source, .. } = manual;
+    let text = manual.text();
+    let Example { about, scheduler, cluster, before_and_after, plan } = manual.example();
+    let mut page = format!(
+        "<!-- Made by `cargo xtask codegen` from {source} and the case `example` of its tests: edit \
+         those. -->\n\n# {name}\n\n{text}\n\n## Example\n\n{about}\n\n```text\n{cluster}```\n\n"
+    );
+    if let Some(scheduler) = scheduler {
+        page += &format!("kube-scheduler is configured so:\n\n```yaml\n{scheduler}```\n\n");
     }
-    let evictor = descheduler_strategies::REGISTRY.evictor;
-    let page = Page {
-        name: evictor.name,
-        source: registry::EVICTOR_SOURCE.to_owned(),
-        arguments: Args::describe(evictor.build),
-    };
-    pages.insert(registry::page(evictor.name), page.text(root)?);
-    Ok(pages)
-}
-
-/// What a page is made from.
-struct Page {
-    name: &'static str,
-    /// The file whose module doc comment is the manual.
-    source: String,
-    arguments: Vec<ArgumentDoc>,
-}
-
-impl Page {
-    fn text(&self, root: &Path) -> Result<String> {
-        let Self { name, source, arguments } = self;
-        let code = std::fs::read_to_string(root.join(source)).with_context(|| source.clone())?;
-        let manual = manual(&code).with_context(|| format!("{source} has no `//!` lines"))?;
-        let mut text = format!(
-            "<!-- Made by `cargo xtask codegen` from {source}: edit that. -->\n\n# {name}\n\n\
-             {manual}\n\n## Arguments\n\n| argument | type | what it does |\n|---|---|---|\n"
-        );
-        rows(arguments, "", &mut text);
-        Ok(text)
-    }
-}
-
-/// The module doc comment of a file.
-fn manual(code: &str) -> Option<String> {
-    let lines: Vec<&str> = code
-        .lines()
-        .map_while(|line| line.strip_prefix("//!"))
-        .map(|line| line.strip_prefix(' ').unwrap_or(line))
-        .collect();
-    let manual = lines.join("\n").trim().to_owned();
-    (!manual.is_empty()).then_some(manual)
+    page += &format!(
+        "With the policy above the pods stand so before and after:\n\n```text\n{before_and_after}```\n\n\
+         ```text\n{plan}```\n\n\
+         ## Arguments\n\n| argument | type | what it does |\n|---|---|---|\n"
+    );
+    rows(&manual.arguments(), "", &mut page);
+    page
 }
 
 /// A row for each argument, those inside an object after it.
 fn rows(arguments: &[ArgumentDoc], prefix: &str, text: &mut String) {
     for argument in arguments {
-        let ArgumentDoc { name, doc, kind, default, required, deprecated, children } = argument;
-        let mut what = (*doc).to_owned();
-        if *required {
-            what += " Required.";
-        }
-        if let Some(default) = default.as_deref().filter(|default| !default.is_empty()) {
-            what += &format!(" Default: `{default}`.");
-        }
-        if let Some(instead) = deprecated {
-            what += &format!(" Deprecated: {instead}.");
-        }
+        let ArgumentDoc { name, kind, children, .. } = argument;
+        let what = argument.sentences();
         *text += &format!("| `{prefix}{name}` | {kind} | {what} |\n");
         let many = matches!(kind, ArgumentType::List(_));
         let inside = format!("{prefix}{name}{}.", if many { "[]" } else { "" });
@@ -134,15 +101,9 @@ fn rows(arguments: &[ArgumentDoc], prefix: &str, text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use descheduler_engine::Args;
 
-    #[test]
-    fn the_manual_is_the_module_doc_comment() {
-        let code =
-            "//! Moves pods.\n//!\n//! ```yaml\n//!   a: 1\n//! ```\n\nuse x;\n//! not this\n";
-        assert_eq!(manual(code).as_deref(), Some("Moves pods.\n\n```yaml\n  a: 1\n```"));
-        assert_eq!(manual("use x;\n"), None);
-    }
+    use super::*;
 
     #[test]
     fn arguments_are_rows() {

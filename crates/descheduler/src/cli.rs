@@ -30,6 +30,7 @@ pub(crate) enum Command {
     Place(PlaceArgs),
     Validate(ValidateArgs),
     Convert(ConvertArgs),
+    Strategies(StrategiesArgs),
     /// Print the version
     Version,
     #[command(hide = true, disable_help_flag = true)]
@@ -40,8 +41,6 @@ pub(crate) enum Command {
     Report(Later),
     #[command(hide = true, disable_help_flag = true)]
     Capture(Later),
-    #[command(hide = true, disable_help_flag = true)]
-    Strategies(Later),
     #[command(hide = true, disable_help_flag = true)]
     Completion(Later),
 }
@@ -182,6 +181,19 @@ pub(crate) struct ConvertArgs {
     /// The same, as the other commands spell it
     #[arg(long, value_name = "FILE", alias = "policy-config-file")]
     pub(crate) policy: Option<PathBuf>,
+}
+
+/// List the strategies, or show what one does, its arguments and an example
+#[derive(Args, Debug)]
+#[command(override_usage = "descheduler strategies [NAME] [OPTIONS]")]
+pub(crate) struct StrategiesArgs {
+    /// A strategy, or DefaultEvictor for the protections [default: all of them]
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// How to print them
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) output: Format,
 }
 
 /// What follows a command that is not built yet.

@@ -27,13 +27,14 @@ Finds pods that would be better off elsewhere, so that the scheduler can place t
 Usage: descheduler <COMMAND>
 
 Commands:
-  plan      Show what would be evicted and why, and what stays and why; changes nothing
-  place     Show where the scheduler could put a pod now, how well, and why not elsewhere
-  validate  Say what is wrong with policies, with file, line and column; needs no cluster
-  convert   Print the v1alpha2 policy that a v1alpha1 policy stands for, with comments on what
-            changed
-  version   Print the version
-  help      Print this message or the help of the given subcommand(s)
+  plan        Show what would be evicted and why, and what stays and why; changes nothing
+  place       Show where the scheduler could put a pod now, how well, and why not elsewhere
+  validate    Say what is wrong with policies, with file, line and column; needs no cluster
+  convert     Print the v1alpha2 policy that a v1alpha1 policy stands for, with comments on what
+              changed
+  strategies  List the strategies, or show what one does, its arguments and an example
+  version     Print the version
+  help        Print this message or the help of the given subcommand(s)
 
 Options:
   -h, --help     Print help
@@ -91,7 +92,7 @@ fn version() {
 
 #[test]
 fn commands_that_are_not_there_yet() {
-    for command in ["explain", "simulate", "report", "capture", "strategies", "completion"] {
+    for command in ["explain", "simulate", "report", "capture", "completion"] {
         for flags in ["", "--help", "pod a/b -o json --cluster x", "--policy=x -- y", "bash"] {
             descheduler(&format!("{command} {flags}"))
                 .assert()

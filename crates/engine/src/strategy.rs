@@ -84,6 +84,8 @@ pub struct StrategyDef {
 pub struct EvictorDef {
     /// The name in policy files.
     pub name: &'static str,
+    /// One sentence for lists.
+    pub summary: &'static str,
     /// Reads its arguments; `None` if they make no shield, which is then an error already.
     pub build: fn(&mut Args<'_>) -> Option<Shield>,
 }

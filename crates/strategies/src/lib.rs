@@ -12,6 +12,7 @@ mod age;
 mod anti_affinity;
 mod containers;
 mod follow;
+mod manual;
 mod meter;
 mod order;
 mod protections;
@@ -21,14 +22,46 @@ mod spread;
 mod upstream_fit;
 mod utilization;
 
-use descheduler_engine::{Registry, StrategyDef};
+use descheduler_engine::{Args, Registry, StrategyDef};
 
-/// Declares the module of each strategy and lists their definitions.
+pub use manual::{Example, Manual};
+
+/// The manual of a plugin, with its files, as paths from `src/`.
+macro_rules! manual {
+    ($def:path, $pass:expr, $source:expr, $case:expr) => {
+        Manual {
+            name: $def.name,
+            pass: $pass,
+            summary: $def.summary,
+            source: concat!("crates/strategies/src/", $source),
+            code: include_str!($source),
+            case: include_str!($case),
+            describe: || Args::describe($def.build),
+        }
+    };
+}
+
+/// Declares the module of each strategy, and lists their definitions and their manuals.
 macro_rules! strategies {
     ($($module:ident),* $(,)?) => {
         $(mod $module;)*
         /// Every strategy there is.
         pub const ALL: &[&StrategyDef] = &[$(&$module::DEF),*];
+        /// What there is to read about each of them, and about the protections.
+        pub static MANUALS: &[Manual] = &[
+            $(manual!(
+                $module::DEF,
+                Some($module::DEF.pass),
+                concat!(stringify!($module), ".rs"),
+                concat!("../test_data/", stringify!($module), "/example.case")
+            ),)*
+            manual!(
+                protections::DEF,
+                None,
+                "protections/mod.rs",
+                "../test_data/protections/example.case"
+            ),
+        ];
     };
 }
 

@@ -38,12 +38,10 @@ pub(crate) fn names(tokens: TokenStream) -> Vec<String> {
 }
 
 /// The file of a strategy.
-pub(crate) fn source(module: &str) -> String {
+fn source(module: &str) -> String {
     format!("crates/strategies/src/{module}.rs")
 }
 
-/// The file whose doc comment is the manual of the protections.
-pub(crate) const EVICTOR_SOURCE: &str = "crates/strategies/src/protections/mod.rs";
 /// How users name the protections.
 const EVICTOR: &str = "DefaultEvictor";
 
@@ -62,7 +60,7 @@ fn public_name(module: &str) -> String {
 }
 
 /// `PodLifeTime` as a module is called: `pod_life_time`.
-pub(crate) fn snake_case(name: &str) -> String {
+fn snake_case(name: &str) -> String {
     let mut snake = String::new();
     for letter in name.chars() {
         if letter.is_uppercase() && !snake.is_empty() {

@@ -5,6 +5,7 @@ pub(crate) mod inputs;
 pub(crate) mod place;
 pub(crate) mod plan;
 mod scheduler;
+mod strategies;
 mod validate;
 
 use std::ffi::OsString;
@@ -19,7 +20,8 @@ use crate::error::CliError;
 use crate::printer::Printer;
 
 /// Commands that there are.
-const COMMANDS: [&str; 6] = ["plan", "place", "validate", "convert", "version", "help"];
+const COMMANDS: [&str; 7] =
+    ["plan", "place", "validate", "convert", "strategies", "version", "help"];
 
 /// Runs what the arguments say; the first one is the name of the program.
 pub(crate) fn run(
@@ -35,6 +37,7 @@ pub(crate) fn run(
         Some(Command::Place(arguments)) => return place::run(&arguments, printer),
         Some(Command::Validate(arguments)) => return validate::run(&arguments, printer),
         Some(Command::Convert(arguments)) => return convert::run(&arguments, printer),
+        Some(Command::Strategies(arguments)) => return strategies::run(&arguments, printer),
         Some(Command::Version) => {
             let version = env!("CARGO_PKG_VERSION");
             printer.data(|out| writeln!(out, "descheduler {version}"))?;
@@ -44,7 +47,6 @@ pub(crate) fn run(
         Some(Command::Simulate(_)) => "simulate",
         Some(Command::Report(_)) => "report",
         Some(Command::Capture(_)) => "capture",
-        Some(Command::Strategies(_)) => "strategies",
         Some(Command::Completion(_)) => "completion",
         None => return Err(no_service(&service)),
     };

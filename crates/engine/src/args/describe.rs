@@ -21,6 +21,24 @@ pub struct ArgumentDoc {
     pub children: Vec<ArgumentDoc>,
 }
 
+impl ArgumentDoc {
+    /// Everything there is to say besides its type.
+    pub fn sentences(&self) -> String {
+        let Self { name: _, doc, kind: _, default, required, deprecated, children: _ } = self;
+        let mut text = (*doc).to_owned();
+        if *required {
+            text += " Required.";
+        }
+        if let Some(default) = default.as_deref().filter(|default| !default.is_empty()) {
+            text += &format!(" Default: `{default}`.");
+        }
+        if let Some(instead) = deprecated {
+            text += &format!(" Deprecated: {instead}.");
+        }
+        text
+    }
+}
+
 /// What an argument takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgumentType {

@@ -118,6 +118,7 @@ static FAILED: StrategyDef = StrategyDef {
 
 static EVICTOR: EvictorDef = EvictorDef {
     name: "DefaultEvictor",
+    summary: "",
     build: |args| {
         args.flag("nodeFit", "Only if the pod fits elsewhere.");
         args.arg("nodeSelector", "Fits on these nodes.").selector_string();

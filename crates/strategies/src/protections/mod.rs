@@ -51,7 +51,11 @@ mod storage;
 use descheduler_engine::{Args, EvictorDef, Protection, Shield};
 
 /// The plugin as a policy names it.
-pub(crate) static DEF: EvictorDef = EvictorDef { name: "DefaultEvictor", build };
+pub(crate) static DEF: EvictorDef = EvictorDef {
+    name: "DefaultEvictor",
+    summary: "Keeps pods that should not be evicted, whichever strategy asks.",
+    build,
+};
 
 /// Protections that hold unless they are disabled.
 const DEFAULTS: [&str; 4] =
