@@ -165,6 +165,13 @@ pub(crate) struct ValidateArgs {
     #[arg(long)]
     pub(crate) strict: bool,
 
+    /// Warn of what does not go with this placement mode [default: that of the policy]
+    #[arg(long, value_name = "MODE", ignore_case = true)]
+    pub(crate) placement: Option<PlacementMode>,
+
+    #[command(flatten)]
+    pub(crate) scheduler: SchedulerArgs,
+
     /// How to print what is found
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     pub(crate) output: Format,

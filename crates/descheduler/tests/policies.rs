@@ -205,3 +205,67 @@ warning[deprecated-v1alpha1]: `descheduler/v1alpha1` is deprecated; it is read a
 
 "#]]);
 }
+
+#[test]
+fn what_does_not_go_together() {
+    descheduler("validate packing.yaml").assert().code(0).stdout_eq(str![[r#"
+valid: 1 file, 0 errors, 0 warnings
+
+"#]]);
+    descheduler("validate packing.yaml --placement off --scheduler-config scheduler.yaml --strict")
+        .assert()
+        .code(1)
+        .stdout_eq(str![[r#"
+warning[no-room-asked-for]: placement is off and so is `nodeFit`: pods are evicted though they fit nowhere else
+ --> packing.yaml:4:11
+  |
+4 |   - name: default
+  |           ^^^^^^^
+  |
+  = help: with `nodeFit: true` it is asked whether another node has room
+
+warning[opposite-scheduler]: `HighNodeUtilization` packs pods, and the scheduler prefers emptier nodes for them
+ --> packing.yaml:9:27
+  |
+9 |       balance: {enabled: [HighNodeUtilization]}
+  |                           ^^^^^^^^^^^^^^^^^^^
+  |
+  = help: give the scheduler's `NodeResourcesFit` the `scoringStrategy` of type `MostAllocated`
+
+valid: 1 file, 0 errors, 2 warnings
+
+"#]])
+        .stderr_eq(str![[r#"
+warning[unknown-plugin]: `Binpack` is no plugin of kube-scheduler
+ --> scheduler.yaml:8:61
+  |
+8 |       enabled: [{name: NodeResourcesFit, weight: 5}, {name: Binpack}]
+  |                                                             ^^^^^^^
+  |
+  = help: predictions leave it out
+
+
+"#]]);
+    descheduler("validate packing.yaml --scheduler-config scheduler_wrong.yaml")
+        .assert()
+        .code(1)
+        .stdout_eq(str![])
+        .stderr_eq(str![[r#"
+error[unknown-field]: unknown field `profile`
+ --> scheduler_wrong.yaml:3:1
+  |
+3 | profile:
+  | ^^^^^^^
+  |
+  = help: did you mean `profiles`?
+
+error[out-of-range]: `percentageOfNodesToScore` is 120, not 0 to 100
+ --> scheduler_wrong.yaml:5:27
+  |
+5 | percentageOfNodesToScore: 120
+  |                           ^^^
+
+error: `scheduler_wrong.yaml` cannot be used: 2 errors
+
+"#]]);
+}

@@ -8,8 +8,8 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use descheduler_cluster::{NodeId, Snapshot};
-use descheduler_engine::{History, Plan, Reason, Unobserved, audit, plan};
-use descheduler_policy::{Style, load, render, scheduler};
+use descheduler_engine::{History, Placement, Plan, Reason, Unobserved, audit, plan};
+use descheduler_policy::{Style, Surroundings, load_for, render, scheduler};
 use descheduler_scheduler::{Profile as SchedulerProfile, Version};
 use descheduler_strategies::{MANUALS, REGISTRY};
 use descheduler_testkit::{Case, Failed, Format, run_cases};
@@ -25,7 +25,9 @@ fn main() -> ExitCode {
 
 fn check(case: &Case) -> Result<Vec<(&'static str, String)>, Failed> {
     let text = policy_of(case)?;
-    let (policy, diagnostics) = load(text.as_bytes(), "policy.yaml", &REGISTRY);
+    // That placement is off in many cases, and `nodeFit` with it, is not what they are about.
+    let around = Surroundings { placement: Some(Placement::DEFAULT), scheduler: None };
+    let (policy, diagnostics) = load_for(text.as_bytes(), "policy.yaml", &REGISTRY, &around);
     let said = render(&diagnostics, text.as_bytes(), Style::Plain);
     let Some(mut policy) = policy else { return Ok(vec![("diagnostics", said)]) };
     if let Some(text) = case.get("scheduler") {

@@ -24,7 +24,8 @@ mod v1alpha2;
 mod wrapped;
 mod yaml;
 
-use descheduler_engine::{Diagnostics, Policy, Registry, Value};
+use descheduler_engine::{Diagnostics, Placement, Policy, Registry, Value};
+use descheduler_scheduler::Profile;
 
 pub use render::{Style, render};
 
@@ -37,21 +38,47 @@ use v1alpha1::Rewritten;
 /// `bytes` is the content of the file, which may be the policy or hold it in a ConfigMap or in Helm
 /// values; `file` is its name for messages, `registry` the plugins that there are. The policy is `None` exactly if an error was found.
 pub fn load(bytes: &[u8], file: &str, registry: &Registry) -> (Option<Policy>, Diagnostics) {
+    load_for(bytes, file, registry, &Surroundings::default())
+}
+
+/// What is known besides the file. It changes what is warned of, and nothing else.
+#[derive(Clone, Copy, Default)]
+pub struct Surroundings<'s> {
+    /// How moves will be judged, whatever the policy says.
+    pub placement: Option<Placement>,
+    /// The profiles of the scheduler, where its configuration was given.
+    pub scheduler: Option<&'s [Profile]>,
+}
+
+/// Like [`load`], with advice for these surroundings.
+pub fn load_for(
+    bytes: &[u8],
+    file: &str,
+    registry: &Registry,
+    surroundings: &Surroundings<'_>,
+) -> (Option<Policy>, Diagnostics) {
     let mut diagnostics = Diagnostics::new(file);
     let policy = wrapped::read(bytes, &mut diagnostics, |root, diagnostics| {
-        read(root, registry, diagnostics)
+        read(root, registry, surroundings, diagnostics)
     });
     let policy = policy.filter(|_| !diagnostics.has_errors());
     (policy, diagnostics)
 }
 
-fn read(root: &Value, registry: &Registry, diagnostics: &mut Diagnostics) -> Option<Policy> {
+fn read(
+    root: &Value,
+    registry: &Registry,
+    surroundings: &Surroundings<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Policy> {
     let catalog = Catalog::new(registry);
     match header::read(root, diagnostics)? {
-        format @ Format::V1alpha2 => v1alpha2::read(root, format, &catalog, diagnostics),
+        format @ Format::V1alpha2 => {
+            v1alpha2::read(root, format, &catalog, surroundings, diagnostics)
+        }
         format @ Format::V1alpha1 => {
             let Rewritten { root, .. } = v1alpha1::rewrite(root, &catalog, diagnostics)?;
-            v1alpha2::read(&root, format, &catalog, diagnostics)
+            v1alpha2::read(&root, format, &catalog, surroundings, diagnostics)
         }
     }
 }
@@ -80,6 +107,7 @@ fn rewrite(root: &Value, registry: &Registry, diagnostics: &mut Diagnostics) -> 
     }
     let rewritten = v1alpha1::rewrite(root, &catalog, diagnostics)?;
     // What the result says of itself counts as well, places being those of the old file.
-    v1alpha2::read(&rewritten.root, Format::V1alpha1, &catalog, diagnostics)?;
+    let surroundings = Surroundings::default();
+    v1alpha2::read(&rewritten.root, Format::V1alpha1, &catalog, &surroundings, diagnostics)?;
     Some(convert::write(&rewritten))
 }

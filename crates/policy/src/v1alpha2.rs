@@ -3,6 +3,7 @@
 mod advice;
 mod metrics;
 mod misplaced;
+mod opposites;
 mod points;
 mod profile;
 
@@ -15,6 +16,7 @@ use descheduler_engine::{
 };
 use descheduler_scheduler::Scheduler;
 
+use crate::Surroundings;
 use crate::catalog::Catalog;
 use crate::fields::{Fields, as_fields, mismatch};
 use crate::header::Format;
@@ -26,6 +28,7 @@ pub(crate) fn read(
     root: &Value,
     written_as: Format,
     catalog: &Catalog<'_>,
+    surroundings: &Surroundings<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Policy> {
     let mut fields = Fields::new(root.as_map()?, "");
@@ -33,9 +36,9 @@ pub(crate) fn read(
     fields.entry("kind");
     let node_selector = node_selector(&mut fields, diagnostics);
     let limits = Limits {
-        total: fields.value("maxNoOfPodsToEvictTotal", diagnostics),
-        per_node: fields.value("maxNoOfPodsToEvictPerNode", diagnostics),
-        per_namespace: fields.value("maxNoOfPodsToEvictPerNamespace", diagnostics),
+        total: limit(&mut fields, "maxNoOfPodsToEvictTotal", diagnostics),
+        per_node: limit(&mut fields, "maxNoOfPodsToEvictPerNode", diagnostics),
+        per_namespace: limit(&mut fields, "maxNoOfPodsToEvictPerNamespace", diagnostics),
     };
     let notify: Option<bool> = fields.value("evictionFailureEventNotification", diagnostics);
     let grace_period_seconds = grace_period(&mut fields, diagnostics);
@@ -60,7 +63,8 @@ pub(crate) fn read(
     for entry in fields.unknown() {
         misplaced::report(Level::Top, entry, &fields, catalog, diagnostics);
     }
-    let profiles = read_profiles(items, catalog, diagnostics);
+    let mode = surroundings.placement.or(placement).unwrap_or(Placement::DEFAULT);
+    let profiles = read_profiles(items, mode, catalog, surroundings, diagnostics);
     report_duplicates(root, diagnostics);
     Some(Policy {
         node_selector,
@@ -86,6 +90,22 @@ fn node_selector(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) -> Opti
             None
         }
     }
+}
+
+fn limit(
+    fields: &mut Fields<'_>,
+    name: &'static str,
+    diagnostics: &mut Diagnostics,
+) -> Option<u64> {
+    let limit: u64 = fields.value(name, diagnostics)?;
+    if let Some(entry) = fields.entry(name).filter(|_| limit == 0) {
+        // Not "no limit" (docs/spec/strategies.md section 1.4).
+        let message = format!("`{name}` is 0: nothing is evicted at all");
+        diagnostics
+            .warning("limit-of-zero", entry.value.span, message)
+            .help("leave it out if there is to be no limit".to_owned());
+    }
+    Some(limit)
 }
 
 fn grace_period(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) -> Option<i64> {
@@ -153,12 +173,14 @@ fn nothing_runs(root: &Value, old: Option<&Entry>, diagnostics: &mut Diagnostics
 
 fn read_profiles(
     items: &[Value],
+    placement: Placement,
     catalog: &Catalog<'_>,
+    surroundings: &Surroundings<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Profile> {
     let mut read = Vec::new();
     let mut names: BTreeMap<String, Span> = BTreeMap::new();
-    let mut enabled = Vec::new();
+    let (mut pools, mut no_fit) = (Vec::new(), Vec::new());
     for (at, item) in items.iter().enumerate() {
         let path = format!("profiles[{at}]");
         let Some(fields) = as_fields(&path, item, diagnostics) else { continue };
@@ -172,10 +194,14 @@ fn read_profiles(
         } else {
             names.insert(found.name.clone(), found.span);
         }
-        enabled.extend(found.enabled);
+        pools.push(found.pool);
+        no_fit.extend(found.no_fit);
         read.extend(found.profile);
     }
-    advice::opposites(&enabled, diagnostics);
+    if placement == Placement::Off {
+        advice::room(&no_fit, diagnostics);
+    }
+    opposites::warn(&pools, placement, surroundings, diagnostics);
     read
 }
 

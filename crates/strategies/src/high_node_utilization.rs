@@ -40,8 +40,8 @@ use crate::meter::{Meter, Source};
 use crate::order::{least_important_first, owners_take_turns};
 use crate::scope::{BoundNamespaces, Namespaces};
 use crate::utilization::{
-    Levels, Relief, Thresholds, exhausted, headroom, levels, percent, percent_of, read_thresholds,
-    too_few_under, tracked, unmeasured, weight,
+    Levels, Relief, Thresholds, belongs_to_node, exhausted, headroom, levels, never_under,
+    nobody_has, percent, percent_of, read_thresholds, too_few_under, tracked, unmeasured, weight,
 };
 
 pub(crate) static DEF: StrategyDef = StrategyDef {
@@ -105,9 +105,17 @@ impl Strategy for HighNodeUtilization {
         if let Some(unknown) = gauge.meter.unknown(turn.nodes()) {
             turn.note(unknown);
         }
+        if let Some(useless) = nobody_has(snapshot, turn.nodes(), &self.thresholds) {
+            turn.note(useless);
+        }
         let tracked = tracked(snapshot, &self.thresholds);
         let known = turn.knows_places();
         let mut found = gauge.classify(turn.view(), turn.nodes(), known);
+        if found.under.is_empty()
+            && let Some(never) = never_under(&gauge.meter, turn.view(), turn.nodes(), &gauge.levels)
+        {
+            turn.note(never);
+        }
         if let Some(why) = self.why_nothing(turn.nodes().len(), &found, known) {
             turn.note(why);
             return;
@@ -265,10 +273,7 @@ fn is_extended(name: &str) -> bool {
 /// counted, nor those that are going, nor those that the policy leaves alone.
 fn would_have_to_go(snapshot: &Snapshot, namespaces: &BoundNamespaces, id: PodId) -> bool {
     let pod = snapshot.pod(id);
-    let belongs_to_node = pod.mirror
-        || pod.static_pod
-        || pod.owners.iter().any(|owner| snapshot.text(owner.kind) == "DaemonSet");
-    !belongs_to_node && !pod.terminating && namespaces.admit(pod.namespace)
+    !belongs_to_node(snapshot, id) && !pod.terminating && namespaces.admit(pod.namespace)
 }
 
 /// Whether a pod that is refused now can go in a later cycle, so that the rest may go before.

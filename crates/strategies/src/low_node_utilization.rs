@@ -39,8 +39,8 @@ use descheduler_scheduler::View;
 use crate::meter::{Meter, Source};
 use crate::scope::Namespaces;
 use crate::utilization::{
-    Levels, Relief, Thresholds, Tracked, capped, exhausted, headroom, levels, percent, percent_of,
-    read_thresholds, require_same_resources, too_few_under, tracked, weight,
+    Levels, Relief, Thresholds, Tracked, capped, exhausted, headroom, levels, never_under,
+    nobody_has, percent, percent_of, read_thresholds, require_same_resources, too_few_under, tracked, weight,
 };
 
 pub(crate) static DEF: StrategyDef = StrategyDef {
@@ -79,11 +79,22 @@ fn build(args: &mut Args<'_>) -> Option<Box<dyn Strategy>> {
     let number_of_nodes = args.arg("numberOfNodes", doc).or(0_i64);
     let namespaces = Namespaces::read_evictable(args);
     let per_node = args.object("evictionLimits", "Limits of this strategy.", |limits| {
-        limits.optional("node", "How many pods may leave one node in a cycle.")
+        let limit = limits.optional("node", "How many pods may leave one node in a cycle.");
+        if limit == Some(0) {
+            let message = "`evictionLimits.node` is 0: no pod leaves a node";
+            limits.warning(limits.at("node"), "limit-of-zero", message);
+        }
+        limit
     });
     let source = Source::read(args);
     source.check(args, "thresholds", &thresholds);
     source.check(args, "targetThresholds", &targets);
+    // Measured use can be above what is allocatable, which leaves some room for the system.
+    let out_of_reach = !targets.is_empty() && targets.values().all(|target| target.get() >= 100.0);
+    if out_of_reach && !deviation && source == Source::Requests {
+        let message = "no node is over-utilized: the scheduler lets pods request at most 100%";
+        args.warning(args.at("targetThresholds"), "target-out-of-reach", message);
+    }
     Some(Box::new(LowNodeUtilization {
         deviation,
         thresholds,
@@ -126,6 +137,9 @@ impl Strategy for LowNodeUtilization {
         if let Some(unknown) = meter.unknown(turn.nodes()) {
             turn.note(unknown);
         }
+        if let Some(useless) = nobody_has(snapshot, turn.nodes(), &self.thresholds) {
+            turn.note(useless);
+        }
         let (low, high) = match turn.knows_places() {
             // The judge goes by the cluster as it was found, and so it must be here.
             true => self.levels_as_found(snapshot, turn.nodes()),
@@ -133,6 +147,13 @@ impl Strategy for LowNodeUtilization {
         };
         let Classified { under, mut over } =
             classify(&meter, turn.view(), turn.nodes(), &low, &high);
+        // Around an average the levels are others with every move.
+        if under.is_empty()
+            && !self.deviation
+            && let Some(never) = never_under(&meter, turn.view(), turn.nodes(), &low)
+        {
+            turn.note(never);
+        }
         if let Some(why) = self.why_nothing(turn.nodes().len(), under.len(), over.len()) {
             turn.note(why);
             return;

@@ -1,6 +1,6 @@
 //! How full nodes are, and moving pods from full ones to others (docs/spec/strategies.md section 6).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use descheduler_cluster::taints::tolerated;
 use descheduler_cluster::{NodeId, PodId, ResourceId, Resources, Snapshot, Taint};
@@ -90,6 +90,69 @@ pub(crate) type Levels = Vec<(ResourceId, f64)>;
 pub(crate) fn levels(snapshot: &Snapshot, thresholds: &Thresholds) -> Levels {
     let pairs = thresholds.iter();
     pairs.map(|(name, level)| (snapshot.resource(name), level.get())).collect()
+}
+
+/// Resources with a threshold that none of the nodes has, as a line for the report.
+pub(crate) fn nobody_has(
+    snapshot: &Snapshot,
+    nodes: &[NodeId],
+    thresholds: &Thresholds,
+) -> Option<String> {
+    let has = |resource| {
+        nodes.iter().any(|&id| snapshot.node(id).measured_capacity().find(resource).is_some())
+    };
+    let missing: Vec<&str> = thresholds
+        .keys()
+        .map(String::as_str)
+        .filter(|name| !nodes.is_empty() && !has(snapshot.resource(name)))
+        .collect();
+    let decides =
+        if missing.len() == 1 { "its threshold decides" } else { "their thresholds decide" };
+    let names = missing.join(" and ");
+    (!missing.is_empty()).then(|| format!("no node has {names}: {decides} nothing"))
+}
+
+/// Why none of the nodes can ever be under-utilized, as a line for the report, if that is so: the
+/// pods that belong to each of them take more than the levels already.
+pub(crate) fn never_under<'s>(
+    meter: &Meter<'s>,
+    view: &View<'s>,
+    nodes: &[NodeId],
+    levels: &Levels,
+) -> Option<String> {
+    let snapshot = view.snapshot();
+    let mut over = BTreeSet::new();
+    for &id in nodes.iter().filter(|&&id| meter.node(view, id).is_some()) {
+        let pods = view.active_pods_on(id).filter(|&pod| belongs_to_node(snapshot, pod));
+        let (mut used, mut count) = (Resources::default(), 0);
+        for pod in pods {
+            used.add(meter.estimate(pod));
+            count += 1;
+        }
+        used.set(ResourceId::PODS, count);
+        let capacity = snapshot.node(id).measured_capacity();
+        let exceeds = |&&(resource, level): &&(ResourceId, f64)| {
+            percent(&used, capacity, resource).is_some_and(|use_| use_ > level)
+        };
+        // One node that can be is enough.
+        over.insert(levels.iter().find(exceeds)?.0);
+    }
+    let names: Vec<&str> = over.iter().map(|&resource| snapshot.resource_name(resource)).collect();
+    (!names.is_empty()).then(|| {
+        let names = names.join(" or ");
+        format!(
+            "no node can be under-utilized: with pods of DaemonSets and static pods alone each is \
+             over the threshold of {names}"
+        )
+    })
+}
+
+/// Whether a pod goes with its node and nowhere else.
+pub(crate) fn belongs_to_node(snapshot: &Snapshot, id: PodId) -> bool {
+    let pod = snapshot.pod(id);
+    pod.mirror
+        || pod.static_pod
+        || pod.owners.iter().any(|owner| snapshot.text(owner.kind) == "DaemonSet")
 }
 
 /// Why so few of the nodes being under-utilized means that nothing is done, if it does.

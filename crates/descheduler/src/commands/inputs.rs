@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use descheduler_cluster::{Anomaly, Ingest, Snapshot};
-use descheduler_engine::Policy;
+use descheduler_engine::{Placement, Policy};
+use descheduler_policy::Surroundings;
 use descheduler_strategies::REGISTRY;
 use jiff::Timestamp;
 
@@ -24,14 +25,18 @@ pub(crate) fn policy(
     printer: &mut Printer,
 ) -> Result<Policy, CliError> {
     refuse_what_is_not_there(arguments)?;
+    let scheduler = scheduler::read(&arguments.scheduler, printer)?;
+    let around = Surroundings {
+        // Who gives the flag has decided; what does not go with placement off is said of policies.
+        placement: arguments.placement.map(|_| Placement::DEFAULT),
+        scheduler: scheduler::profiles(&arguments.scheduler, &scheduler),
+    };
     let (file, bytes) = validate::read(&arguments.policy)?;
-    let (policy, diagnostics) = descheduler_policy::load(&bytes, &file, &REGISTRY);
+    let (policy, diagnostics) = descheduler_policy::load_for(&bytes, &file, &REGISTRY, &around);
     printer.diagnostics(&diagnostics, &bytes);
-    let mut policy = policy.ok_or_else(|| validate::unusable(&file, &diagnostics, without))?;
-    if let Some(mode) = arguments.placement {
-        policy.placement = Some(mode.into());
-    }
-    policy.scheduler = scheduler::read(&arguments.scheduler, printer)?;
+    let policy = policy.ok_or_else(|| validate::unusable(&file, &diagnostics, without))?;
+    let placement = arguments.placement.map(Into::into).or(policy.placement);
+    let policy = Policy { placement, scheduler, ..policy };
     if policy.placement.is_none() {
         printer.note(
             "no `placement` is set, so pods move only where that is known to be better; `--placement \

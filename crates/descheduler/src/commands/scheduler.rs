@@ -4,12 +4,20 @@ use std::fs;
 
 use anyhow::{Context, anyhow};
 use descheduler_engine::Severity;
-use descheduler_scheduler::{Scheduler, Version};
+use descheduler_scheduler::{Profile, Scheduler, Version};
 
 use crate::cli::SchedulerArgs;
 use crate::error::CliError;
 use crate::output::layout::count;
 use crate::printer::Printer;
+
+/// The profiles of the scheduler that was read for these flags, if they name a configuration.
+pub(super) fn profiles<'s>(
+    arguments: &SchedulerArgs,
+    scheduler: &'s Scheduler,
+) -> Option<&'s [Profile]> {
+    arguments.scheduler_config.is_some().then_some(&scheduler.profiles)
+}
 
 /// Reads what the flags name, and says everything that there is to say about it.
 pub(super) fn read(

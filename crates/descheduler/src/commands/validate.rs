@@ -6,8 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
 use descheduler_engine::{Diagnostics, Severity};
+use descheduler_policy::Surroundings;
 use descheduler_strategies::REGISTRY;
 
+use super::scheduler;
 use crate::cli::{Format, ValidateArgs};
 use crate::error::CliError;
 use crate::output::{self, layout::count};
@@ -15,10 +17,15 @@ use crate::printer::Printer;
 
 /// Reads every file and says what is wrong with it; the exit code says whether any is.
 pub(crate) fn run(arguments: &ValidateArgs, printer: &mut Printer) -> Result<ExitCode, CliError> {
+    let scheduler = scheduler::read(&arguments.scheduler, printer)?;
+    let around = Surroundings {
+        placement: arguments.placement.map(Into::into),
+        scheduler: scheduler::profiles(&arguments.scheduler, &scheduler),
+    };
     let mut said = Vec::new();
     for path in arguments.files.iter().chain(&arguments.policy) {
         let (file, bytes) = read(path)?;
-        let (_, diagnostics) = descheduler_policy::load(&bytes, &file, &REGISTRY);
+        let (_, diagnostics) = descheduler_policy::load_for(&bytes, &file, &REGISTRY, &around);
         said.push((bytes, diagnostics));
     }
     let severities = |(_, diagnostics): &(Vec<u8>, Diagnostics)| {

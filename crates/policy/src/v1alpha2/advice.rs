@@ -2,24 +2,50 @@
 
 use std::collections::BTreeSet;
 
-use descheduler_engine::{Diagnostics, Entry, Value};
+use descheduler_engine::{Diagnostics, Entry, Node, Scalar, ScalarKind, Span, Value};
 
 use super::points::Enabled;
 use super::profile::Configured;
 use crate::catalog::{Catalog, Plugin};
 
-const LOW: &str = "LowNodeUtilization";
-const HIGH: &str = "HighNodeUtilization";
+/// Strategies that need no room: they look for another node themselves (docs/spec/strategies.md
+/// section 10.2), or their pods hold no place.
+const ROOM_DOES_NOT_MATTER: [&str; 2] = ["RemovePodsViolatingNodeAffinity", "RemoveFailedPods"];
 
-/// Warns if one strategy is asked to undo what another does.
-pub(super) fn opposites(enabled: &[Enabled<'_>], diagnostics: &mut Diagnostics) {
-    let find = |name| enabled.iter().find(|plugin| plugin.runs() && plugin.name == name);
-    if let (Some(low), Some(high)) = (find(LOW), find(HIGH)) {
-        let message = format!("`{LOW}` spreads pods and `{HIGH}` packs them");
-        diagnostics
-            .warning("opposite-strategies", low.span.max(high.span), message)
-            .help("each undoes the work of the other: enable one of them".to_owned())
-            .related(low.span.min(high.span), "enabled here as well");
+/// Where it is said, or should be, that a profile evicts only pods that fit elsewhere, if it evicts
+/// others as well; `begins` is the profile.
+pub(super) fn no_fit(
+    begins: Span,
+    configured: &[Configured<'_>],
+    enabled: &[Enabled<'_>],
+    catalog: &Catalog<'_>,
+) -> Option<Span> {
+    let evictor = configured.iter().find(|plugin| plugin.name == catalog.evictor().name);
+    let fit = evictor.and_then(|plugin| plugin.args?.as_map()?.given("nodeFit"));
+    let is_on = fit.is_some_and(|entry| {
+        !matches!(&entry.value.node, Node::Scalar(Scalar { kind: ScalarKind::Bool(false), .. }))
+    });
+    let mut running = enabled.iter().filter(|plugin| plugin.runs());
+    if is_on || running.all(|plugin| ROOM_DOES_NOT_MATTER.contains(&plugin.name)) {
+        return None;
+    }
+    Some(match (fit, evictor) {
+        (Some(fit), _) => fit.value.span,
+        (None, Some(evictor)) => evictor.span,
+        (None, None) => begins,
+    })
+}
+
+/// Warns of profiles that evict pods without anybody asking whether there is room for them. For
+/// policies that have placement off.
+pub(super) fn room(no_fit: &[Span], diagnostics: &mut Diagnostics) {
+    let [first, others @ ..] = no_fit else { return };
+    let message =
+        "placement is off and so is `nodeFit`: pods are evicted though they fit nowhere else";
+    let help = "with `nodeFit: true` it is asked whether another node has room".to_owned();
+    let diagnostic = diagnostics.warning("no-room-asked-for", *first, message).help(help);
+    for other in others {
+        diagnostic.related(*other, "here too");
     }
 }
 

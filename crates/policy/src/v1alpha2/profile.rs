@@ -8,6 +8,7 @@ use descheduler_engine::{
 };
 
 use super::misplaced::{self, Level};
+use super::opposites::Pool;
 use super::points::{self, Enabled};
 use super::{advice, not_built};
 use crate::catalog::{Catalog, Plugin};
@@ -18,7 +19,9 @@ pub(super) struct Found<'v> {
     pub(super) name: String,
     /// Its name, or where it begins.
     pub(super) span: Span,
-    pub(super) enabled: Vec<Enabled<'v>>,
+    pub(super) pool: Pool<'v>,
+    /// What [`advice::no_fit`] says of it.
+    pub(super) no_fit: Option<Span>,
     pub(super) profile: Option<Profile>,
 }
 
@@ -41,6 +44,7 @@ pub(super) fn read<'v>(
     let entries = fields.list("pluginConfig", diagnostics).map_or(&[][..], |(_, items)| items);
     let plugins = fields.map("plugins", diagnostics);
     report_own_keys(&mut fields, diagnostics);
+    let nodes = fields.entry("nodeSelector");
     for entry in fields.unknown() {
         misplaced::report(Level::Profile, entry, &fields, catalog, diagnostics);
     }
@@ -66,6 +70,7 @@ pub(super) fn read<'v>(
     }
     advice::not_enabled(&configured, &enabled, catalog, diagnostics);
     advice::exclusions(&configured, &enabled, catalog, diagnostics);
+    let no_fit = advice::no_fit(span, &configured, &enabled, catalog);
 
     let profile = shield.map(|shield| Profile {
         name: name.clone(),
@@ -73,7 +78,7 @@ pub(super) fn read<'v>(
         deschedule: steps(Pass::Deschedule, &enabled, &configured),
         balance: steps(Pass::Balance, &enabled, &configured),
     });
-    Found { name, span, enabled, profile }
+    Found { name, span, pool: Pool { enabled, nodes }, no_fit, profile }
 }
 
 /// Keys of ours, which upstream ignores.
