@@ -269,3 +269,33 @@ error: `scheduler_wrong.yaml` cannot be used: 2 errors
 
 "#]]);
 }
+
+#[test]
+fn a_file_that_is_missing_among_others() {
+    descheduler("validate missing.yaml packing.yaml").assert().code(1).stdout_eq(str![[r#"
+error[unreadable-file]: cannot read `missing.yaml`: No such file or directory (os error 2)
+ --> missing.yaml:1:1
+  |
+1 |
+  | ^
+
+not valid: 2 files, 1 error, 0 warnings
+
+"#]]);
+    descheduler("validate . -o json").assert().code(1).stdout_eq(str![[r#"
+{
+  "valid": false,
+  "diagnostics": [
+    {
+      "severity": "error",
+      "code": "unreadable-file",
+      "message": "cannot read `.`: Is a directory (os error 21)",
+      "file": ".",
+      "line": 1,
+      "column": 1
+    }
+  ]
+}
+
+"#]]);
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
-use descheduler_engine::{Diagnostics, Severity};
+use descheduler_engine::{Diagnostics, Severity, Span};
 use descheduler_policy::Surroundings;
 use descheduler_strategies::REGISTRY;
 
@@ -24,9 +24,13 @@ pub(crate) fn run(arguments: &ValidateArgs, printer: &mut Printer) -> Result<Exi
     };
     let mut said = Vec::new();
     for path in arguments.files.iter().chain(&arguments.policy) {
-        let (file, bytes) = read(path)?;
-        let (_, diagnostics) = descheduler_policy::load_for(&bytes, &file, &REGISTRY, &around);
-        said.push((bytes, diagnostics));
+        said.push(match read(path) {
+            Ok((file, bytes)) => {
+                let (_, found) = descheduler_policy::load_for(&bytes, &file, &REGISTRY, &around);
+                (bytes, found)
+            }
+            Err(error) => (Vec::new(), unreadable(path, &error)),
+        });
     }
     let severities = |(_, diagnostics): &(Vec<u8>, Diagnostics)| {
         diagnostics.iter().map(|found| found.severity).collect::<Vec<_>>()
@@ -60,6 +64,13 @@ pub(crate) fn run(arguments: &ValidateArgs, printer: &mut Printer) -> Result<Exi
         }
     }
     Ok(if fails { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// A file that cannot be read keeps nobody from reading the others.
+fn unreadable(path: &Path, error: &CliError) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new(&path.display().to_string());
+    diagnostics.error("unreadable-file", Span::default(), error.to_string());
+    diagnostics
 }
 
 /// The name for messages and the content of a file, or of standard input for `-`.
