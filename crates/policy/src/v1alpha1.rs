@@ -97,6 +97,7 @@ pub(crate) fn rewrite(
     let begins = strategies.map_or(header, |strategies| strategies.key_span);
     for unknown in fields.unknown() {
         report_at_top(unknown, &fields, catalog, diagnostics);
+        changes.top.push(left_out(&unknown.key));
     }
     let mut profiles = Vec::new();
     for found in strategy::read_all(strategies, &mut changes.top, catalog, diagnostics) {
@@ -132,6 +133,11 @@ fn switches(
         tree::append(&mut protections, list_name, text(protection, given.key_span));
     }
     protections
+}
+
+/// What is said of a key that never meant anything where it stood.
+fn left_out(path: &str) -> String {
+    format!("`{path}` was not read and is left out")
 }
 
 /// Upstream ignores everything unknown, at any depth. As in v1alpha2 that is an error where the

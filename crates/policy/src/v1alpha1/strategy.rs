@@ -2,6 +2,7 @@
 
 use descheduler_engine::{Diagnostics, Entry, Map, Span, Value};
 
+use super::left_out;
 use super::params::{self, Kind, PARAMS, STRATEGIES, Strategy};
 use super::tree::{self, entry, list, map, text};
 use crate::catalog::Catalog;
@@ -26,7 +27,7 @@ pub(super) struct Found {
 /// (docs/spec/v1alpha1.md section 6.6).
 pub(super) fn read_all(
     strategies: Option<&Entry>,
-    left_out: &mut Vec<String>,
+    top: &mut Vec<String>,
     catalog: &Catalog<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Found> {
@@ -46,13 +47,14 @@ pub(super) fn read_all(
             // Upstream reads the types of the whole file before it looks at what is enabled.
             let params = params.map(|(entry, _)| &entry.value);
             Kind::Object(PARAMS).check(&format!("{path}.params"), params, diagnostics);
-            left_out.push(format!("`{}` was not enabled and is left out", given.key));
+            top.push(format!("`{}` was not enabled and is left out", given.key));
             continue;
         }
+        let mut changes = Vec::new();
         for unknown in fields.unknown() {
             report_beside_params(unknown, &fields, catalog, diagnostics);
+            changes.push(left_out(&unknown.key));
         }
-        let mut changes = Vec::new();
         if weight.is_some() {
             changes.push("`weight` never meant anything and is left out".to_owned());
         }
@@ -193,6 +195,7 @@ impl Taking<'_, '_> {
                 misplaced.push(unknown.key.clone());
             } else {
                 warn_unknown(&path, unknown, fields.known(), self.diagnostics);
+                self.found.changes.push(left_out(&format!("{above}{}", unknown.key)));
             }
         }
     }
