@@ -92,6 +92,8 @@ fn inline(value: &Value) -> String {
     match &value.node {
         Node::Scalar(Scalar { text, kind, .. }) => match kind {
             ScalarKind::Null => "null".to_owned(),
+            // `placement: {mode: Off}` goes by the word, which is a boolean like any other to YAML.
+            ScalarKind::Bool(_) if text.eq_ignore_ascii_case("off") => text.clone(),
             ScalarKind::Bool(truth) => truth.to_string(),
             ScalarKind::Integer(number) => number.to_string(),
             ScalarKind::Float(_) => text.clone(),

@@ -2,6 +2,7 @@
 //! panic, and the order of the objects in them does not matter.
 
 mod mutations;
+mod policies;
 mod screens;
 mod shuffles;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{policy, printed};
 
-const CLUSTER: &str = include_str!("mutations/cluster.json");
+pub(super) const CLUSTER: &str = include_str!("mutations/cluster.json");
 const POLICY: &str = include_str!("mutations/policy.json");
 
 /// What may stand where a value is expected. `@` is the value that stood there.
