@@ -662,3 +662,36 @@ error: cannot write to standard output: No space left on device (os error 28)
     );
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn profiles_have_nodes_and_modes_of_their_own() {
+    descheduler("plan --policy pools.yaml --cluster dump").assert().code(0).stdout_eq(str![[r#"
+1 of 6 pods would move: 1 strategy, 1 node relieved
+the cluster as of 2026-01-01T06:00:00Z: 3 nodes, 6 pods
+
+                                         moves   kept
+RemovePodsViolatingNodeTaints (tainted)      1      3
+RemoveDuplicates (one)                       0      0
+
+Moves           from  to why
+RemovePodsViolatingNodeTaints (tainted)  1 pod
+  shop/cache-1  a     c  does not tolerate example.com/old=true:NoSchedule
+
+Kept  3 pods that a strategy would move
+RemovePodsViolatingNodeTaints (tainted)  3 pods
+  2  DisruptionBudget  disruption budget `db` allows no disruption
+                       shop/db-0, shop/db-1
+  1  NoOwner           it has no owner that would recreate it
+                       shop/loner
+
+Notes
+  RemoveDuplicates (one): nothing moves: 1 of 3 nodes are ready and selected, and a pod can move only between two
+  placement differs by profile: Feasible in `tainted`, Improving in `one`
+  skipped 1 object of kinds that no rule looks at: 1 Ingress
+
+"#]]);
+    // The flag goes over all of them.
+    let text = descheduler("plan --policy pools.yaml --cluster dump --placement off").output();
+    let text = String::from_utf8(text.expect("it runs").stdout).expect("it is text");
+    assert!(!text.contains("placement differs"), "{text}");
+}

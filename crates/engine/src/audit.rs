@@ -7,8 +7,9 @@ use descheduler_cluster::{Allowance, Phase, Snapshot, UnhealthyPolicy};
 use descheduler_scheduler::{Model, Occupancy, Old, Replacement, View};
 
 use crate::decision::Eviction;
-use crate::plan::{NODES_MIN, Plan, node_set};
+use crate::plan::Plan;
 use crate::policy::{Placement, Policy, Profile};
+use crate::pool::{NODES_MIN, Pool};
 use crate::protection::{Asked, Stage};
 use crate::strategy::Pass;
 
@@ -30,23 +31,20 @@ pub fn audit(plan: &Plan, snapshot: &Snapshot, policy: &Policy) -> Vec<Violation
     check_protections(plan, snapshot, policy, &mut violations);
     check_limits(plan, snapshot, policy, &mut violations);
     check_budgets(plan, snapshot, &mut violations);
-    match policy.placement() {
-        Placement::Off => check_no_destinations(plan, &mut violations),
-        Placement::Feasible | Placement::Improving => {
-            check_destinations(plan, snapshot, policy, &mut violations);
-        }
-    }
+    check_destinations(plan, snapshot, policy, &mut violations);
     violations
 }
 
 fn check_pods(plan: &Plan, snapshot: &Snapshot, policy: &Policy, found: &mut Vec<Violation>) {
-    let nodes: BTreeSet<_> = node_set(snapshot, policy).into_iter().collect();
-    if nodes.len() < NODES_MIN && !plan.evictions.is_empty() {
-        let nodes = nodes.len();
-        found.push(Violation(format!("evictions are planned with {nodes} nodes to work on")));
+    let pools = Pool::all(snapshot, policy);
+    for (at, pool) in pools.iter().enumerate() {
+        let nodes = pool.nodes.len();
+        if nodes < NODES_MIN && plan.evictions.iter().any(|eviction| eviction.profile == at) {
+            found.push(Violation(format!("evictions are planned with {nodes} nodes to work on")));
+        }
     }
     let mut seen = BTreeSet::new();
-    for Eviction { pod: id, node, .. } in &plan.evictions {
+    for Eviction { pod: id, node, profile, .. } in &plan.evictions {
         let pod = snapshot.pod(*id);
         let mut must = |sound: bool, what: &str| {
             if !sound {
@@ -55,7 +53,8 @@ fn check_pods(plan: &Plan, snapshot: &Snapshot, policy: &Policy, found: &mut Vec
         };
         must(seen.insert(*id), "planned twice");
         must(pod.node == Some(*node), "planned from a node it is not on");
-        must(nodes.contains(node), "planned from a node outside the node set");
+        let works_on = pools.get(*profile).is_none_or(|pool| pool.works_on(*node));
+        must(works_on, "planned from a node outside the node set");
         must(!pod.flawed && !pod.uid.is_empty(), "planned although it could not be read");
     }
 }
@@ -69,7 +68,6 @@ fn check_protections(
     // A protection that asks whether a pod fits elsewhere may count on room that earlier moves of
     // the plan free, so the moves are made again one by one.
     let mut view = View::new(snapshot);
-    let places_known = policy.placement() != Placement::Off;
     let shields: Vec<_> = policy.profiles.iter().map(|p| p.shield.bind(snapshot)).collect();
     for Eviction { pod, profile: index, strategy, destinations, .. } in &plan.evictions {
         let mut add = |what: String| {
@@ -82,6 +80,7 @@ fn check_protections(
             }
             Some(_) => {}
         }
+        let places_known = mode(policy, *index) != Placement::Off;
         let verdict = shields.get(*index).map_or(Ok(()), |shield| {
             let mut stages = [Stage::Filter, Stage::PreEviction].into_iter();
             stages.try_for_each(|stage| shield.check(&view, Asked { stage, places_known }, *pod))
@@ -96,25 +95,32 @@ fn check_protections(
     }
 }
 
-fn check_no_destinations(plan: &Plan, found: &mut Vec<Violation>) {
-    if plan.evictions.iter().any(|eviction| !eviction.destinations.is_empty()) {
-        found.push(Violation("a destination was named although nobody asked for it".to_owned()));
-    }
-}
-
 /// Replays the plan on untouched nodes with the scheduler model: every destination of a move must
-/// be feasible when it is its turn.
+/// be feasible when it is its turn. Where nobody asked for destinations there are none, and whatever
+/// the pod holds it holds until the end.
 fn check_destinations(
     plan: &Plan,
     snapshot: &Snapshot,
     policy: &Policy,
     found: &mut Vec<Violation>,
 ) {
+    let asked = |eviction: &Eviction| mode(policy, eviction.profile) != Placement::Off;
+    for eviction in plan.evictions.iter().filter(|eviction| !asked(eviction)) {
+        if !eviction.destinations.is_empty() {
+            let pod = snapshot.pod_name(eviction.pod);
+            found.push(Violation(format!("{pod}: a destination that nobody asked for")));
+        }
+    }
+    if !plan.evictions.iter().any(asked) {
+        return;
+    }
     let model = Model::new(snapshot, &policy.scheduler);
     let mut occupancy = model.occupancy();
     model.place_pending(&mut occupancy);
     for eviction in &plan.evictions {
-        if snapshot.pod(eviction.pod).is_active()
+        if !asked(eviction) {
+            occupancy.terminate(eviction.pod);
+        } else if snapshot.pod(eviction.pod).is_active()
             && let Err(what) = replay(&model, &mut occupancy, eviction)
         {
             found.push(Violation(format!("{}: {what}", snapshot.pod_name(eviction.pod))));
@@ -152,6 +158,14 @@ fn replay<'s>(
     }
     occupancy.place(pod, best);
     Ok(())
+}
+
+/// How the moves of a profile are judged. That it exists is checked elsewhere.
+fn mode(policy: &Policy, profile: usize) -> Placement {
+    match policy.profiles.get(profile) {
+        Some(profile) => policy.placement_of(profile),
+        None => policy.placement.unwrap_or(Placement::DEFAULT),
+    }
 }
 
 fn runs(profile: &Profile, strategy: &str) -> bool {

@@ -20,8 +20,6 @@ pub(crate) struct Gate<'s> {
     pub(crate) report: PlanReport,
     /// `None` where nobody asks where pods land.
     pub(crate) placer: Option<Placer<'s>>,
-    /// By node slot: whether it is one of the nodes to work on.
-    works_on: Vec<bool>,
     tally: Tally,
     /// By budget slot: disruptions that this plan has taken.
     spent: Vec<i64>,
@@ -47,13 +45,8 @@ impl<'s> Gate<'s> {
         snapshot: &'s Snapshot,
         policy: &'s Policy,
         history: &'s History,
-        nodes: &[NodeId],
         placer: Option<Placer<'s>>,
     ) -> Self {
-        let mut works_on = vec![false; snapshot.node_slots()];
-        for node in nodes {
-            works_on[node.index()] = true;
-        }
         Self {
             snapshot,
             policy,
@@ -61,16 +54,10 @@ impl<'s> Gate<'s> {
             view: View::new(snapshot),
             report: PlanReport::default(),
             placer,
-            works_on,
             tally: Tally::default(),
             spent: vec![0; snapshot.budget_slots()],
             evictions: Vec::new(),
         }
-    }
-
-    /// Whether a node is one of those to work on.
-    pub(crate) fn works_on(&self, node: NodeId) -> bool {
-        self.works_on[node.index()]
     }
 
     /// The first limit that one more eviction would break.

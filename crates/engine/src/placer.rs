@@ -14,7 +14,7 @@ use descheduler_scheduler::{
 };
 
 use crate::decision::{Reason, Refusal};
-use crate::policy::{Placement, Policy};
+use crate::policy::Placement;
 use crate::strategy::Judge;
 
 /// No node passes every filter of the scheduler.
@@ -28,9 +28,6 @@ const SCHEDULER_ERROR: &str = "SchedulerError";
 
 /// Everything needed to judge moves by where they lead.
 pub(crate) struct Placer<'s> {
-    mode: Placement,
-    /// The share of cases in which a move whose outcome is uncertain must be an improvement.
-    confidence: f64,
     model: Model<'s>,
     occupancy: Occupancy<'s>,
     /// One for each strategy of the policy, in the order of [`crate::plan::steps`].
@@ -44,6 +41,11 @@ pub(crate) struct Placer<'s> {
 /// The judge of one strategy.
 pub(crate) struct Seated<'s> {
     pub(crate) strategy: &'static str,
+    /// How its own moves are judged.
+    pub(crate) mode: Placement,
+    /// The share of cases in which a move of its own must be an improvement, where the outcome is
+    /// uncertain.
+    pub(crate) confidence: f64,
     pub(crate) judge: Box<dyn Judge<'s> + 's>,
 }
 
@@ -70,13 +72,11 @@ impl Landing<'_> {
 }
 
 impl<'s> Placer<'s> {
-    pub(crate) fn new(policy: &Policy, model: Model<'s>, judges: Vec<Seated<'s>>) -> Self {
+    pub(crate) fn new(model: Model<'s>, judges: Vec<Seated<'s>>) -> Self {
         let snapshot = model.snapshot();
         let mut occupancy = model.occupancy();
         model.place_pending(&mut occupancy);
         Self {
-            mode: policy.placement(),
-            confidence: policy.confidence,
             occupancy,
             model,
             judges,
@@ -136,7 +136,7 @@ impl<'s> Placer<'s> {
             Some(profile) => model.winners(profile, &answer),
             None => Winners::any(&answer),
         };
-        if self.mode == Placement::Improving {
+        if self.judges[own].mode == Placement::Improving {
             self.improves(view, pod, &winners, own)?;
         }
         Ok(winners.nodes)
@@ -171,7 +171,7 @@ impl<'s> Placer<'s> {
         }
         let Some((node, reason)) = why else { return Ok(()) };
         let share = winners.share(|node| bad.contains(&node));
-        match winners.sampled && share <= 1.0 - self.confidence {
+        match winners.sampled && share <= 1.0 - self.judges[own].confidence {
             true => Ok(()),
             false => Err(self.not_on(node, &reason)),
         }

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use descheduler_cluster::{NodeId, Snapshot};
+use descheduler_cluster::Snapshot;
 use descheduler_scheduler::Model;
 
 use crate::decision::Eviction;
@@ -10,11 +10,9 @@ use crate::gate::Gate;
 use crate::history::History;
 use crate::placer::{Placer, Seated};
 use crate::policy::{Placement, Policy, Profile, Step};
+use crate::pool::{NODES_MIN, Pool, node_set, too_few};
 use crate::report::PlanReport;
 use crate::turn::{Seat, Turn};
-
-/// With fewer nodes to work on than this nothing is planned, since no pod could move.
-pub(crate) const NODES_MIN: usize = 2;
 
 /// What to evict, in this order, and the account of how it was decided.
 #[must_use]
@@ -39,63 +37,52 @@ pub fn plan<'s>(
 ) -> Plan {
     let nodes = node_set(snapshot, policy);
     if nodes.len() < NODES_MIN {
-        let mut gate = Gate::new(snapshot, policy, history, &nodes, None);
-        gate.report.note(too_few(snapshot, &nodes));
+        let mut gate = Gate::new(snapshot, policy, history, None);
+        gate.report.note(format!("nothing is planned: {}", too_few(snapshot, &nodes)));
         return gate.finish();
     }
-    let placer = placer(snapshot, policy, &nodes);
-    let mut gate = Gate::new(snapshot, policy, history, &nodes, placer);
+    let pools = Pool::all(snapshot, policy);
+    let mut gate = Gate::new(snapshot, policy, history, placer(snapshot, policy, &pools));
     let shields: Vec<_> = policy.profiles.iter().map(|p| p.shield.bind(snapshot)).collect();
     for (number, (profile, step)) in policy.steps().enumerate() {
         observer.begins(&policy.profiles[profile], step);
-        let seat = Seat { profile, number, strategy: step.def.name };
-        run_contained(step, Turn::begin(&mut gate, &shields[profile], &nodes, seat));
+        let mode = policy.placement_of(&policy.profiles[profile]);
+        let seat = Seat { profile, number, mode, strategy: step.def.name };
+        run(step, Turn::begin(&mut gate, &shields[profile], &pools[profile], seat));
         observer.ends();
     }
     gate.finish()
 }
 
-/// What judges moves by where they lead, if the policy asks for that.
-fn placer<'s>(snapshot: &'s Snapshot, policy: &'s Policy, nodes: &[NodeId]) -> Option<Placer<'s>> {
-    if policy.placement() == Placement::Off {
+/// What judges moves by where they lead, if a profile asks for that.
+fn placer<'s>(snapshot: &'s Snapshot, policy: &'s Policy, pools: &[Pool]) -> Option<Placer<'s>> {
+    if policy.profiles.iter().all(|profile| policy.placement_of(profile) == Placement::Off) {
         return None;
     }
-    let seated = |step: &'s Step| Seated {
-        strategy: step.def.name,
-        judge: step.strategy.judge(snapshot, nodes),
+    let seated = |(profile, step): (usize, &'s Step)| {
+        let (pool, profile) = (&pools[profile], &policy.profiles[profile]);
+        Seated {
+            strategy: step.def.name,
+            mode: policy.placement_of(profile),
+            confidence: profile.confidence.unwrap_or(policy.confidence),
+            judge: pool.judge(step.strategy.judge(snapshot, &pool.nodes), step.def.pass),
+        }
     };
-    let judges = policy.steps().map(|(_, step)| seated(step)).collect();
+    let judges = policy.steps().map(seated).collect();
     let model = Model::new(snapshot, &policy.scheduler);
-    Some(Placer::new(policy, model, judges))
+    Some(Placer::new(model, judges))
 }
 
 /// A strategy that panics is a bug of ours. It costs that strategy's moves and a line in the
 /// report, not the cycle.
-fn run_contained(step: &Step, mut turn: Turn<'_, '_>) {
+fn run(step: &Step, mut turn: Turn<'_, '_>) {
+    if let Some(why) = turn.too_few() {
+        return turn.note(why);
+    }
     let outcome = catch_unwind(AssertUnwindSafe(|| step.strategy.run(&mut turn)));
     if outcome.is_err() {
         turn.drop_all("the strategy failed inside; its moves of this cycle are dropped");
     }
-}
-
-/// The nodes that strategies work on, by name: ready and selected by the policy's `nodeSelector`
-/// (docs/spec/strategies.md section 1.2).
-pub fn node_set(snapshot: &Snapshot, policy: &Policy) -> Vec<NodeId> {
-    let selector = policy.node_selector.as_ref().map(|selector| snapshot.compile(selector));
-    let chosen = |id: &NodeId| {
-        let node = snapshot.node(*id);
-        node.ready && selector.as_ref().is_none_or(|s| s.matches(&node.labels, snapshot.strings()))
-    };
-    snapshot.nodes().iter().copied().filter(chosen).collect()
-}
-
-fn too_few(snapshot: &Snapshot, nodes: &[NodeId]) -> String {
-    format!(
-        "nothing is planned: {} of {} nodes are ready and selected, and a pod can move only \
-         between two",
-        nodes.len(),
-        snapshot.nodes().len()
-    )
 }
 
 /// Told when each strategy begins and ends, by callers that own a clock.

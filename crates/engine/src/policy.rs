@@ -19,7 +19,7 @@ pub struct Policy {
     pub grace_period_seconds: Option<i64>,
     /// Whether a failed eviction is reported as an event on the pod.
     pub eviction_failure_event_notification: bool,
-    /// How a move is judged; `None` when the policy does not say.
+    /// How a move is judged where its profile does not say; `None` when the policy does not either.
     pub placement: Option<Placement>,
     /// Where it cannot be known which node wins, the share of cases, 0 to 1, in which the move has
     /// to be an improvement.
@@ -31,9 +31,15 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// How moves are judged; by where they lead unless the policy says otherwise.
-    pub fn placement(&self) -> Placement {
-        self.placement.unwrap_or(Placement::DEFAULT)
+    /// How the moves of a profile are judged; by where they lead unless somebody says otherwise.
+    pub fn placement_of(&self, profile: &Profile) -> Placement {
+        profile.placement.or(self.placement).unwrap_or(Placement::DEFAULT)
+    }
+
+    /// Judges all moves so, whatever the policy and its profiles say.
+    pub fn override_placement(&mut self, mode: Placement) {
+        self.placement = Some(mode);
+        self.profiles.iter_mut().for_each(|profile| profile.placement = None);
     }
 
     /// All strategies in the order they run, each with the index of its profile.
@@ -54,6 +60,12 @@ impl Policy {
 pub struct Profile {
     /// Its name; may be empty, may repeat.
     pub name: String,
+    /// Of the nodes that the policy selects, only those with these labels are worked on.
+    pub node_selector: Option<LabelSelector>,
+    /// How its moves are judged, if not as the policy says.
+    pub placement: Option<Placement>,
+    /// Its own [`Policy::confidence`].
+    pub confidence: Option<f64>,
     /// What is never evicted under this profile.
     pub shield: Shield,
     /// Deschedule strategies in the order enabled.
@@ -101,6 +113,16 @@ impl Placement {
 
     /// The modes as the policy field spells them.
     pub const NAMES: [&str; 3] = ["Off", "Feasible", "Improving"];
+
+    /// As the policy field spells it.
+    pub fn name(self) -> &'static str {
+        let [off, feasible, improving] = Self::NAMES;
+        match self {
+            Self::Off => off,
+            Self::Feasible => feasible,
+            Self::Improving => improving,
+        }
+    }
 
     /// Reads a mode in any letter case.
     pub fn parse(text: &str) -> Option<Self> {

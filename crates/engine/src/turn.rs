@@ -6,6 +6,8 @@ use descheduler_scheduler::View;
 use crate::decision::{Eviction, Reason, Refusal};
 use crate::gate::{Checkpoint, Gate};
 use crate::placer::Landing;
+use crate::policy::Placement;
+use crate::pool::Pool;
 use crate::protection::{Asked, BoundShield, Stage};
 use crate::report::StrategyRun;
 
@@ -32,7 +34,7 @@ pub enum Verdict {
 pub struct Turn<'t, 's> {
     gate: &'t mut Gate<'s>,
     shield: &'t BoundShield<'s>,
-    nodes: &'t [NodeId],
+    pool: &'t Pool,
     seat: Seat,
     run: StrategyRun,
     begun: Checkpoint,
@@ -45,6 +47,8 @@ pub(crate) struct Seat {
     pub(crate) profile: usize,
     /// Which of all strategies of the policy, in the order they run.
     pub(crate) number: usize,
+    /// How its moves are judged.
+    pub(crate) mode: Placement,
     /// The strategy's name.
     pub(crate) strategy: &'static str,
 }
@@ -53,18 +57,11 @@ impl<'t, 's> Turn<'t, 's> {
     pub(crate) fn begin(
         gate: &'t mut Gate<'s>,
         shield: &'t BoundShield<'s>,
-        nodes: &'t [NodeId],
+        pool: &'t Pool,
         seat: Seat,
     ) -> Self {
         let begun = gate.checkpoint();
-        Self {
-            gate,
-            shield,
-            nodes,
-            seat,
-            run: StrategyRun::new(seat.profile, seat.strategy),
-            begun,
-        }
+        Self { gate, shield, pool, seat, run: StrategyRun::new(seat.profile, seat.strategy), begun }
     }
 
     /// The cluster as it was found.
@@ -77,9 +74,14 @@ impl<'t, 's> Turn<'t, 's> {
         &self.gate.view
     }
 
+    /// Why there is nothing to do, if there are too few nodes to work on.
+    pub(crate) fn too_few(&self) -> Option<String> {
+        self.pool.too_few(self.snapshot())
+    }
+
     /// The nodes to work on, by name.
     pub fn nodes(&self) -> &'t [NodeId] {
-        self.nodes
+        &self.pool.nodes
     }
 
     /// Whether the profile's protections let a pod of this kind go, without proposing it.
@@ -95,7 +97,7 @@ impl<'t, 's> Turn<'t, 's> {
     /// Whether anybody asks where the replacements of pods land. Where nobody does, a strategy
     /// works as upstream does, with that bookkeeping for an answer.
     pub fn knows_places(&self) -> bool {
-        self.gate.placer.is_some()
+        self.seat.mode != Placement::Off
     }
 
     fn ask(&self, stage: Stage, pod: PodId) -> Result<(), Refusal> {
@@ -132,7 +134,7 @@ impl<'t, 's> Turn<'t, 's> {
         if view.is_gone(id) {
             return Err(Refusal::AlreadyPlanned);
         }
-        let node = snapshot.pod(id).node.filter(|&node| self.gate.works_on(node));
+        let node = snapshot.pod(id).node.filter(|&node| self.pool.works_on(node));
         let Some(node) = node else { return Err(Refusal::OutsideNodeSet) };
         if let Some(until) = history.cooling(snapshot, id) {
             return Err(Refusal::CoolingDown { until });
@@ -141,8 +143,9 @@ impl<'t, 's> Turn<'t, 's> {
         self.may_leave(id)?;
         self.gate.check_limits(id, node)?;
         let budget = self.gate.check_budget(id)?;
+        let asked = self.knows_places();
         let Gate { view, placer, .. } = &mut *self.gate;
-        let landing = match placer {
+        let landing = match placer.as_mut().filter(|_| asked) {
             Some(placer) => placer.find(view, id, self.seat.number)?,
             None => Landing::nowhere(),
         };

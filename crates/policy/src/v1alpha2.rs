@@ -72,12 +72,13 @@ pub(crate) fn read(
         grace_period_seconds,
         eviction_failure_event_notification: notify.unwrap_or_default(),
         placement,
-        confidence,
+        confidence: confidence.unwrap_or(Placement::CONFIDENCE),
         scheduler: Scheduler::default(),
         profiles,
     })
 }
 
+/// Which nodes are worked on, of the policy or of a profile.
 fn node_selector(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) -> Option<LabelSelector> {
     let text: String = fields.value("nodeSelector", diagnostics)?;
     let entry = fields.entry("nodeSelector")?;
@@ -85,7 +86,7 @@ fn node_selector(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) -> Opti
         Ok(selector) => Some(selector).filter(|selector| !selector.is_empty()),
         Err(error) => {
             // Upstream notices only when it first lists nodes, and then does nothing for ever.
-            let message = format!("`nodeSelector`: {error}");
+            let message = format!("`{}`: {error}", fields.path("nodeSelector"));
             diagnostics.error("bad-selector", entry.value.span, message);
             None
         }
@@ -119,25 +120,30 @@ fn grace_period(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) -> Optio
     Some(seconds)
 }
 
-/// Our own field: how much must be known about where a pod lands.
-fn placement(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) -> (Option<Placement>, f64) {
+/// Our own field, of the policy or of a profile: how much must be known about where a pod lands.
+fn placement(
+    fields: &mut Fields<'_>,
+    diagnostics: &mut Diagnostics,
+) -> (Option<Placement>, Option<f64>) {
     let Some((_, mut inner)) = fields.map("placement", diagnostics) else {
-        return (None, Placement::CONFIDENCE);
+        return (None, None);
     };
     let mode = inner.entry("mode");
     let confidence: Option<f64> = inner.value("confidence", diagnostics);
     if let Some(entry) = inner.entry("confidence")
         && confidence.is_some_and(|share| !(0.0..=1.0).contains(&share))
     {
-        let message = "`placement.confidence`: expected a share from 0 to 1";
+        let path = inner.path("confidence");
+        let message = format!("`{path}`: expected a share from 0 to 1");
         diagnostics.error("out-of-range", entry.value.span, message);
     }
     inner.warn_of_unknown(diagnostics);
-    let mode = mode.and_then(|mode| placement_mode(&mode.value, diagnostics));
-    (mode, confidence.unwrap_or(Placement::CONFIDENCE))
+    let path = inner.path("mode");
+    let mode = mode.and_then(|mode| placement_mode(&path, &mode.value, diagnostics));
+    (mode, confidence)
 }
 
-fn placement_mode(value: &Value, diagnostics: &mut Diagnostics) -> Option<Placement> {
+fn placement_mode(path: &str, value: &Value, diagnostics: &mut Diagnostics) -> Option<Placement> {
     // Unquoted, `Off` is a boolean in YAML 1.1; its text still says what is meant.
     let text = match &value.node {
         Node::Scalar(Scalar { text, kind: ScalarKind::Text | ScalarKind::Bool(_), .. }) => text,
@@ -145,7 +151,7 @@ fn placement_mode(value: &Value, diagnostics: &mut Diagnostics) -> Option<Placem
     };
     let mode = Placement::parse(text);
     if mode.is_none() {
-        mismatch("placement.mode", value, Mismatch::choice(text, &Placement::NAMES), diagnostics);
+        mismatch(path, value, Mismatch::choice(text, &Placement::NAMES), diagnostics);
     }
     mode
 }
@@ -194,14 +200,16 @@ fn read_profiles(
         } else {
             names.insert(found.name.clone(), found.span);
         }
-        pools.push(found.pool);
-        no_fit.extend(found.no_fit);
+        let mut pool = found.pool;
+        // A flag goes over everything that is written.
+        let mode = surroundings.placement.or(pool.placement).unwrap_or(placement);
+        pool.placement = Some(mode);
+        pools.push(pool);
+        no_fit.extend(found.no_fit.filter(|_| mode == Placement::Off));
         read.extend(found.profile);
     }
-    if placement == Placement::Off {
-        advice::room(&no_fit, diagnostics);
-    }
-    opposites::warn(&pools, placement, surroundings, diagnostics);
+    advice::room(&no_fit, diagnostics);
+    opposites::warn(&pools, surroundings, diagnostics);
     read
 }
 

@@ -238,8 +238,18 @@ struct Wish {
     limits: Limits,
     placement: Placement,
     pool: bool,
-    /// Of each profile the arguments of the protections, and the strategies with theirs.
-    profiles: Vec<(serde_json::Value, Vec<(&'static str, serde_json::Value)>)>,
+    profiles: Vec<WishOfProfile>,
+}
+
+/// What a profile is made of.
+#[derive(Clone, Debug)]
+struct WishOfProfile {
+    /// The arguments of the protections.
+    protections: serde_json::Value,
+    /// The strategies with theirs.
+    strategies: Vec<(&'static str, serde_json::Value)>,
+    placement: Option<Placement>,
+    pool: bool,
 }
 
 fn wishes() -> impl Strategy<Value = Wish> {
@@ -254,21 +264,39 @@ fn wishes() -> impl Strategy<Value = Wish> {
         let with_args = names.into_iter().map(|name| (Just(name), select(args_of(name))));
         with_args.collect::<Vec<_>>()
     });
-    let profiles = vec((select(args_of_protections()), strategies), 1..3);
-    let placement = select(vec![Placement::Off, Placement::Feasible, Placement::Improving]);
-    (limits, placement, prop::bool::weighted(0.1), profiles)
+    let placement = || select(vec![Placement::Off, Placement::Feasible, Placement::Improving]);
+    let own = (option::weighted(0.2, placement()), prop::bool::weighted(0.1));
+    let profile = (select(args_of_protections()), strategies, own).prop_map(
+        |(protections, strategies, (placement, pool))| WishOfProfile {
+            protections,
+            strategies,
+            placement,
+            pool,
+        },
+    );
+    let profiles = vec(profile, 1..3);
+    (limits, placement(), prop::bool::weighted(0.1), profiles)
         .prop_map(|(limits, placement, pool, profiles)| Wish { limits, placement, pool, profiles })
 }
 
 fn policy(wish: &Wish) -> Policy {
-    let profiles = wish.profiles.iter().map(|(protections, strategies)| {
+    let pool = || LabelSelector::parse("pool=x").expect("it is a selector");
+    let profiles = wish.profiles.iter().map(|wish| {
+        let WishOfProfile { protections, strategies, placement, pool: in_pool } = wish;
         let steps = strategies.iter().map(|(name, args)| step(name, args));
         let (deschedule, balance) = steps.partition(|step| step.def.pass == Pass::Deschedule);
         let evictor = REGISTRY.evictor;
         let shield = read(evictor.name, protections, |args| (evictor.build)(args));
-        Profile { name: String::new(), shield, deschedule, balance }
+        Profile {
+            name: String::new(),
+            node_selector: in_pool.then(pool),
+            placement: *placement,
+            confidence: None,
+            shield,
+            deschedule,
+            balance,
+        }
     });
-    let pool = || LabelSelector::parse("pool=x").expect("it is a selector");
     Policy {
         node_selector: wish.pool.then(pool),
         limits: wish.limits,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use descheduler_cluster::{Anomaly, Ingest, Snapshot};
-use descheduler_engine::{Placement, Policy};
+use descheduler_engine::{Placement, Policy, Profile};
 use descheduler_policy::Surroundings;
 use descheduler_strategies::REGISTRY;
 use jiff::Timestamp;
@@ -34,10 +34,13 @@ pub(crate) fn policy(
     let (file, bytes) = validate::read(&arguments.policy)?;
     let (policy, diagnostics) = descheduler_policy::load_for(&bytes, &file, &REGISTRY, &around);
     printer.diagnostics(&diagnostics, &bytes);
-    let policy = policy.ok_or_else(|| validate::unusable(&file, &diagnostics, without))?;
-    let placement = arguments.placement.map(Into::into).or(policy.placement);
-    let policy = Policy { placement, scheduler, ..policy };
-    if policy.placement.is_none() {
+    let mut policy = policy.ok_or_else(|| validate::unusable(&file, &diagnostics, without))?;
+    policy.scheduler = scheduler;
+    if let Some(mode) = arguments.placement {
+        policy.override_placement(mode.into());
+    }
+    let says = |profile: &Profile| profile.placement.or(policy.placement).is_some();
+    if !policy.profiles.iter().all(says) {
         printer.note(
             "no `placement` is set, so pods move only where that is known to be better; `--placement \
              off` plans as upstream does",

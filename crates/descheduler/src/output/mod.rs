@@ -36,6 +36,7 @@ impl<'o> Outcome<'o> {
     pub(crate) fn new(world: &'o World, policy: &'o Policy, plan: &'o Plan) -> Self {
         let World { snapshot, anomalies, skipped } = world;
         let mut notes = notes::of_plan(snapshot, plan);
+        notes.extend(notes::modes(policy));
         notes.extend(skipped.clone());
         Self { snapshot, policy, plan, anomalies, notes }
     }

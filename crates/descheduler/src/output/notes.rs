@@ -2,7 +2,7 @@
 //! have to say.
 
 use descheduler_cluster::{Ingest, Kind, Snapshot};
-use descheduler_engine::Plan;
+use descheduler_engine::{Plan, Policy, Profile};
 use jiff::Timestamp;
 
 use super::Note;
@@ -47,6 +47,17 @@ pub(crate) fn missing(snapshot: &Snapshot) -> Vec<Note> {
         return Vec::new();
     };
     vec![Note { strategy: None, text }]
+}
+
+/// How the moves of each profile are judged, where that is not the same for all.
+pub(crate) fn modes(policy: &Policy) -> Option<Note> {
+    let mode = |profile: &Profile| policy.placement_of(profile);
+    if policy.profiles.windows(2).all(|pair| mode(&pair[0]) == mode(&pair[1])) {
+        return None;
+    }
+    let named = policy.profiles.iter().map(|p| format!("{} in `{}`", mode(p).name(), p.name));
+    let text = format!("placement differs by profile: {}", named.collect::<Vec<_>>().join(", "));
+    Some(Note { strategy: None, text })
 }
 
 /// What the plan itself has to say.

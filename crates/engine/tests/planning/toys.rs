@@ -103,7 +103,15 @@ pub(crate) fn on_nodes(selector: &str, policy: Policy) -> Policy {
 pub(crate) fn profile(steps: Vec<Step>) -> Profile {
     let (deschedule, balance) =
         steps.into_iter().partition(|step| step.def.pass == Pass::Deschedule);
-    Profile { name: String::new(), shield: Shield::default(), deschedule, balance }
+    Profile {
+        name: String::new(),
+        node_selector: None,
+        placement: None,
+        confidence: None,
+        shield: Shield::default(),
+        deschedule,
+        balance,
+    }
 }
 
 /// A protection of the pods that an answer of no keeps.

@@ -13,10 +13,12 @@ const LOW: &str = "LowNodeUtilization";
 const HIGH: &str = "HighNodeUtilization";
 const DUPLICATES: &str = "RemoveDuplicates";
 
-/// What one profile enables, and its own `nodeSelector`.
+/// What one profile enables, on which nodes, and how its moves are judged.
 pub(super) struct Pool<'v> {
     pub(super) enabled: Vec<Enabled<'v>>,
+    /// Its own `nodeSelector`.
     pub(super) nodes: Option<&'v Entry>,
+    pub(super) placement: Option<Placement>,
 }
 
 impl<'v> Pool<'v> {
@@ -38,17 +40,15 @@ impl<'v> Pool<'v> {
 /// Warns of them.
 pub(super) fn warn(
     pools: &[Pool<'_>],
-    placement: Placement,
     surroundings: &Surroundings<'_>,
     diagnostics: &mut Diagnostics,
 ) {
     let low = (LOW, "spreads pods");
     let high = (HIGH, "packs them");
-    warn_of_pair(pools, low, high, diagnostics);
-    if placement == Placement::Off {
-        // A replica that is moved to an emptier node is moved back when that node is emptied.
-        warn_of_pair(pools, (DUPLICATES, "spreads replicas"), high, diagnostics);
-    }
+    warn_of_pair(pools, low, high, |_| true, diagnostics);
+    // A replica that is moved to an emptier node is moved back when that node is emptied.
+    let is_off = |pool: &Pool<'_>| pool.placement == Some(Placement::Off);
+    warn_of_pair(pools, (DUPLICATES, "spreads replicas"), high, is_off, diagnostics);
     let profiles = surroundings.scheduler.unwrap_or_default();
     let all = |lean| !profiles.is_empty() && profiles.iter().all(|p| self::lean(p) == Some(lean));
     if all(Lean::Spreads) {
@@ -63,10 +63,12 @@ fn warn_of_pair(
     pools: &[Pool<'_>],
     (one, does): (&str, &str),
     (other, undoes): (&str, &str),
+    counts: impl Fn(&Pool<'_>) -> bool,
     diagnostics: &mut Diagnostics,
 ) {
     let pairs = pools.iter().flat_map(|pool| pools.iter().map(move |other| (pool, other)));
-    let pair = pairs.filter(|(a, b)| a.shares_nodes_with(b)).find_map(|(a, b)| {
+    let mut pairs = pairs.filter(|(a, b)| counts(a) && counts(b) && a.shares_nodes_with(b));
+    let pair = pairs.find_map(|(a, b)| {
         let (a, b) = (a.find(one)?, b.find(other)?);
         Some((a.span.min(b.span), a.span.max(b.span)))
     });

@@ -10,7 +10,7 @@ use descheduler_engine::{
 use super::misplaced::{self, Level};
 use super::opposites::Pool;
 use super::points::{self, Enabled};
-use super::{advice, not_built};
+use super::{advice, node_selector, placement};
 use crate::catalog::{Catalog, Plugin};
 use crate::fields::{Fields, as_fields, mismatch};
 
@@ -43,8 +43,13 @@ pub(super) fn read<'v>(
     let name: String = fields.value("name", diagnostics).unwrap_or_default();
     let entries = fields.list("pluginConfig", diagnostics).map_or(&[][..], |(_, items)| items);
     let plugins = fields.map("plugins", diagnostics);
-    report_own_keys(&mut fields, diagnostics);
+    let node_selector = node_selector(&mut fields, diagnostics);
     let nodes = fields.entry("nodeSelector");
+    if let Some(entry) = nodes {
+        let message = "upstream ignores the `nodeSelector` of a profile";
+        diagnostics.note("own-key", entry.key_span, message);
+    }
+    let (placement, confidence) = placement(&mut fields, diagnostics);
     for entry in fields.unknown() {
         misplaced::report(Level::Profile, entry, &fields, catalog, diagnostics);
     }
@@ -74,23 +79,14 @@ pub(super) fn read<'v>(
 
     let profile = shield.map(|shield| Profile {
         name: name.clone(),
+        node_selector,
+        placement,
+        confidence,
         shield,
         deschedule: steps(Pass::Deschedule, &enabled, &configured),
         balance: steps(Pass::Balance, &enabled, &configured),
     });
-    Found { name, span, pool: Pool { enabled, nodes }, no_fit, profile }
-}
-
-/// Keys of ours, which upstream ignores.
-fn report_own_keys(fields: &mut Fields<'_>, diagnostics: &mut Diagnostics) {
-    if let Some(entry) = fields.entry("nodeSelector") {
-        let message = "upstream ignores the `nodeSelector` of a profile";
-        diagnostics.note("own-key", entry.key_span, message);
-        not_built(entry, &fields.path("nodeSelector"), diagnostics);
-    }
-    if let Some(entry) = fields.entry("placement") {
-        not_built(entry, &fields.path("placement"), diagnostics);
-    }
+    Found { name, span, pool: Pool { enabled, nodes, placement }, no_fit, profile }
 }
 
 /// Reads the entries of `pluginConfig`. All are checked; the first of a name counts
