@@ -1,4 +1,5 @@
-//! `cargo xtask codegen`: the pages of `docs/strategies/`, one for each plugin.
+//! `cargo xtask codegen`: the pages of `docs/strategies/`, one for each plugin, and the schema of
+//! policies.
 //!
 //! The manual is the module doc comment of the strategy's file, the example is a case that is run as
 //! a test, and the table of arguments comes from the function that reads them, so that none of them
@@ -9,21 +10,23 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use descheduler_engine::{ArgumentDoc, ArgumentType};
-use descheduler_strategies::{Example, MANUALS, Manual};
+use descheduler_strategies::{Example, MANUALS, Manual, REGISTRY};
 
 use crate::report;
 use crate::tidy::registry;
 
 const PAGES: &str = "docs/strategies";
+const SCHEMA: &str = "schema/policy-v1alpha2.json";
 
-/// Writes every page that is missing or stale, and removes those of strategies that are gone.
+/// Writes every file that is missing or stale, and removes those of strategies that are gone.
 pub(crate) fn write(root: &Path) -> Result<()> {
     let differences = differences(root)?;
     for (path, wanted) in &differences {
         let file = root.join(path);
         match wanted {
             Some(text) => {
-                std::fs::create_dir_all(root.join(PAGES)).context(PAGES)?;
+                let folder = file.parent().unwrap_or(root);
+                std::fs::create_dir_all(folder).with_context(|| path.clone())?;
                 std::fs::write(&file, text).with_context(|| path.clone())?;
             }
             None => std::fs::remove_file(&file).with_context(|| path.clone())?,
@@ -42,7 +45,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The pages that are not as they should be, with the text they should have; none where the page
+/// The files that are not as they should be, with the text they should have; none where a page
 /// should not exist.
 fn differences(root: &Path) -> Result<BTreeMap<String, Option<String>>> {
     let mut found = BTreeMap::new();
@@ -57,6 +60,10 @@ fn differences(root: &Path) -> Result<BTreeMap<String, Option<String>>> {
                 other => drop(found.insert(path, other)),
             }
         }
+    }
+    let schema = format!("{:#}\n", descheduler_policy::schema(&REGISTRY));
+    if std::fs::read_to_string(root.join(SCHEMA)).ok().as_ref() != Some(&schema) {
+        found.insert(SCHEMA.to_owned(), Some(schema));
     }
     found.extend(wanted.into_iter().map(|(path, text)| (path, Some(text))));
     Ok(found)

@@ -18,6 +18,7 @@ mod fields;
 mod header;
 mod render;
 pub mod scheduler;
+mod schema;
 mod source;
 mod v1alpha1;
 mod v1alpha2;
@@ -28,6 +29,7 @@ use descheduler_engine::{Diagnostics, Placement, Policy, Registry, Value};
 use descheduler_scheduler::Profile;
 
 pub use render::{Style, render};
+pub use schema::schema;
 
 use catalog::Catalog;
 use header::Format;

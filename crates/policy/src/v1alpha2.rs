@@ -22,6 +22,8 @@ use crate::fields::{Fields, as_fields, mismatch};
 use crate::header::Format;
 use misplaced::Level;
 
+pub(crate) use misplaced::{OLD_SWITCHES, STRUCTURE};
+
 /// Reads a policy whose header has been looked at; `written_as` is the format of the file that it
 /// came from. What is returned counts only if no error was reported.
 pub(crate) fn read(

@@ -118,6 +118,15 @@ pub struct Cluster {
     pub now: Option<Timestamp>,
 }
 
+/// The documents of a YAML file as JSON; empty ones are left out.
+///
+/// # Errors
+///
+/// It is no YAML, or more than what tests write.
+pub fn yaml_documents(text: &str) -> Result<Vec<Value>, Faults> {
+    yaml::documents(text).map_err(|fault| Faults(vec![fault]))
+}
+
 /// The snapshot of a cluster given in lines.
 ///
 /// # Panics

@@ -13,4 +13,4 @@ mod diff;
 pub mod fixture;
 
 pub use case::{Case, Failed, Format, Sections, run_cases};
-pub use fixture::{Cluster, snapshot};
+pub use fixture::{Cluster, snapshot, yaml_documents};

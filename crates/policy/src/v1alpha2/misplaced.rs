@@ -23,7 +23,7 @@ pub(super) enum Level<'n> {
 }
 
 /// Switches that v1alpha1 had at the top level.
-const OLD_SWITCHES: [&str; 5] = [
+pub(crate) const OLD_SWITCHES: [&str; 5] = [
     "evictLocalStoragePods",
     "evictSystemCriticalPods",
     "evictFailedBarePods",
@@ -32,7 +32,7 @@ const OLD_SWITCHES: [&str; 5] = [
 ];
 
 /// Keys that a policy is built of, and where they belong.
-const STRUCTURE: [(&str, &str); 8] = [
+pub(crate) const STRUCTURE: [(&str, &str); 8] = [
     ("profiles", "at the top of the file"),
     ("pluginConfig", "in a profile, under `profiles`"),
     ("plugins", "in a profile, under `profiles`"),
