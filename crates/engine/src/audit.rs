@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use descheduler_cluster::{Allowance, Phase, Snapshot, UnhealthyPolicy};
-use descheduler_scheduler::{Model, Occupancy, Old, Replacement, View};
+use descheduler_scheduler::{Model, Occupancy, Old, PodRef, Replacement, View};
 
 use crate::decision::Eviction;
 use crate::plan::Plan;
@@ -89,7 +89,7 @@ fn check_protections(
             add(format!("planned although protected: {}", reason.detail));
         }
         match destinations.first() {
-            Some(&node) => view.replace(*pod, node),
+            Some(&node) => view.replace(PodRef::of(snapshot, *pod), node),
             None => view.remove(*pod),
         }
     }
@@ -134,17 +134,18 @@ fn replay<'s>(
     eviction: &Eviction,
 ) -> Result<(), String> {
     let id = eviction.pod;
-    let Replacement::Comes { pod, old } = model.replacement(id) else {
+    let Ok(coming) = model.replacement(id) else {
         return Err("planned although nothing would come back".to_owned());
     };
     let Some(&best) = eviction.destinations.first() else {
         return Err("planned without a destination".to_owned());
     };
-    let profile = model.profile_of(&pod).unwrap_or(model.fallback());
+    // Each has to be possible under some reading of what comes.
     let mut refused = eviction.destinations.clone();
-    for &reading in old.readings() {
+    for (pod, old) in coming.readings() {
+        let profile = model.profile_of(&pod).unwrap_or(model.fallback());
         let mark = occupancy.mark();
-        occupancy.leave(id, reading);
+        occupancy.leave(id, old);
         refused = model.refused(profile, occupancy, &pod, &refused);
         occupancy.undo_to(mark);
     }
@@ -152,6 +153,7 @@ fn replay<'s>(
         let name = &model.snapshot().node(node).name;
         return Err(format!("planned for {name}, where it cannot be placed"));
     }
+    let Replacement { pod, old, .. } = coming;
     match old == Old::Gone && best == eviction.node {
         true => occupancy.remove(id),
         false => occupancy.terminate(id),

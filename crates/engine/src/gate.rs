@@ -111,8 +111,8 @@ impl<'s> Gate<'s> {
         budget: Option<BudgetId>,
         landing: &Landing<'s>,
     ) {
-        match eviction.destinations.first() {
-            Some(&node) => self.view.replace(eviction.pod, node),
+        match landing.best() {
+            Some((pod, node)) => self.view.replace(pod, node),
             None => self.view.remove(eviction.pod),
         }
         if let Some(placer) = &mut self.placer {

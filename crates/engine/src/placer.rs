@@ -6,11 +6,11 @@
 //! other possible winner as room that later moves must not rely on.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use descheduler_cluster::{NodeId, PodId, ResourceId, Resources, Snapshot};
 use descheduler_scheduler::{
-    Model, Occupancy, OccupancyMark, Old, Placement as Answer, PodRef, Replacement, View, Why,
-    Winners,
+    Model, Occupancy, OccupancyMark, Old, Placement as Answer, PodRef, View, Why, Winners,
 };
 
 use crate::decision::{Reason, Refusal};
@@ -64,7 +64,13 @@ pub(crate) struct Landing<'s> {
     arrival: Option<(PodRef<'s>, Old)>,
 }
 
-impl Landing<'_> {
+impl<'s> Landing<'s> {
+    /// The pod that comes, and the best guess of where.
+    pub(crate) fn best(&self) -> Option<(PodRef<'s>, NodeId)> {
+        let (pod, _) = self.arrival?;
+        Some((pod, *self.destinations.first()?))
+    }
+
     /// A pod that has ended, or whose place nobody asked about.
     pub(crate) fn nowhere() -> Self {
         Self { destinations: Vec::new(), arrival: None }
@@ -89,7 +95,7 @@ impl<'s> Placer<'s> {
     /// number `own`.
     pub(crate) fn find(
         &mut self,
-        view: &View<'s>,
+        view: &mut View<'s>,
         id: PodId,
         own: usize,
     ) -> Result<Landing<'s>, Refusal> {
@@ -97,26 +103,23 @@ impl<'s> Placer<'s> {
         if !snapshot.pod(id).is_active() {
             return Ok(Landing::nowhere());
         }
-        let (pod, old) = match self.model.replacement(id) {
-            Replacement::Comes { pod, old } => (pod, old),
-            Replacement::Nothing(nothing) => {
-                return Err(refusal(NOTHING_COMES_BACK, nothing.text()));
-            }
-        };
+        let coming = self.model.replacement(id);
+        let coming = coming.map_err(|nothing| refusal(NOTHING_COMES_BACK, nothing.text()))?;
         let mut destinations: Vec<NodeId> = Vec::new();
-        for &reading in old.readings() {
-            let found = self.look(view, &pod, reading, own)?;
-            destinations.extend(
-                found.into_iter().filter(|node| !destinations.contains(node)).collect::<Vec<_>>(),
-            );
+        for (pod, old) in coming.readings() {
+            for node in self.look(view, &pod, old, own)? {
+                if !destinations.contains(&node) {
+                    destinations.push(node);
+                }
+            }
         }
-        Ok(Landing { destinations, arrival: Some((pod, old)) })
+        Ok(Landing { destinations, arrival: Some((coming.pod, coming.old)) })
     }
 
     /// The possible winners under one reading of what the old pod still holds.
     fn look(
         &mut self,
-        view: &View<'s>,
+        view: &mut View<'s>,
         pod: &PodRef<'s>,
         old: Old,
         own: usize,
@@ -138,6 +141,9 @@ impl<'s> Placer<'s> {
         };
         if self.judges[own].mode == Placement::Improving {
             self.improves(view, pod, &winners, own)?;
+            for &node in &winners.nodes {
+                self.burdens(view, pod, node).map_err(|reason| self.not_on(node, &reason))?;
+            }
         }
         Ok(winners.nodes)
     }
@@ -151,11 +157,11 @@ impl<'s> Placer<'s> {
         winners: &Winners,
         own: usize,
     ) -> Result<(), Refusal> {
-        let here = view.node_of(pod.id);
+        let (here, old) = (view.node_of(pod.id), view.pod(pod.id));
         let here: Vec<i64> = self
             .judges
             .iter()
-            .map(|seated| here.map_or(0, |node| seated.judge.standing(view, pod.id, node)))
+            .map(|seated| here.map_or(0, |node| seated.judge.standing(view, &old, node)))
             .collect();
         let mut bad: Vec<NodeId> = Vec::new();
         let mut why = None;
@@ -163,7 +169,7 @@ impl<'s> Placer<'s> {
             if let Err(reason) = self.harms(view, pod, node, &here) {
                 return Err(self.not_on(node, &reason));
             }
-            let goal = self.judges[own].judge.goal(view, pod.id, node);
+            let goal = self.judges[own].judge.goal(view, pod, node);
             if let Err(reason) = goal.and_then(|()| self.uncontested(pod, node)) {
                 bad.push(node);
                 why.get_or_insert((node, reason));
@@ -190,11 +196,46 @@ impl<'s> Placer<'s> {
             return Err("of which not everything could be read".to_owned());
         }
         let mut judges = self.judges.iter().zip(here);
-        let worse =
-            judges.find(|(seated, here)| seated.judge.standing(view, pod.id, node) > **here);
+        let worse = judges.find(|(seated, here)| seated.judge.standing(view, pod, node) > **here);
         match worse {
             Some((Seated { strategy, .. }, _)) => {
                 Err(format!("where it would be worse off in the eyes of {strategy}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the move would leave a pod worse off that this plan has sent to the node, or to the one
+    /// that is left: the next plan would move it once more.
+    fn burdens(&self, view: &mut View<'s>, pod: &PodRef<'s>, node: NodeId) -> Result<(), String> {
+        let left = view.node_of(pod.id).filter(|&left| left != node);
+        let mut concerned: Vec<(&Seated<'s>, PodRef<'s>, NodeId)> = Vec::new();
+        for node in iter::once(node).chain(left) {
+            for &arrived in view.arrivals(node) {
+                let judges = self.judges.iter().filter(|seated| seated.judge.looks_around());
+                concerned.extend(judges.map(|seated| (seated, view.pod(arrived), node)));
+            }
+        }
+        if concerned.is_empty() {
+            return Ok(());
+        }
+        let standings = |view: &View<'s>| -> Vec<i64> {
+            let all = concerned.iter();
+            all.map(|(seated, pod, node)| seated.judge.standing(view, pod, *node)).collect()
+        };
+        let before = standings(view);
+        let mark = view.mark();
+        view.replace(*pod, node);
+        let after = standings(view);
+        view.undo_to(mark);
+        let mut changes = concerned.iter().zip(before.iter().zip(&after));
+        match changes.find(|(_, (before, after))| after > before) {
+            Some(((Seated { strategy, .. }, other, _), _)) => {
+                let other = self.model.snapshot().pod_name(other.id);
+                Err(format!(
+                    "and {other}, which this plan moves, would be worse off in the eyes of \
+                     {strategy}"
+                ))
             }
             None => Ok(()),
         }

@@ -7,8 +7,8 @@
 
 use std::rc::Rc;
 
-use descheduler_cluster::{LabelSelector, NodeId, PodId, Snapshot};
-use descheduler_scheduler::View;
+use descheduler_cluster::{LabelSelector, NodeId, Snapshot};
+use descheduler_scheduler::{PodRef, View};
 
 use crate::policy::{Policy, Profile};
 use crate::strategy::{Judge, Pass};
@@ -114,14 +114,18 @@ struct Local<'s> {
 }
 
 impl<'s> Judge<'s> for Local<'s> {
-    fn standing(&self, view: &View<'s>, pod: PodId, node: NodeId) -> i64 {
+    fn standing(&self, view: &View<'s>, pod: &PodRef<'s>, node: NodeId) -> i64 {
         match self.selected[node.index()] {
             true => self.judge.standing(view, pod, node),
             false => 0,
         }
     }
 
-    fn goal(&self, view: &View<'s>, pod: PodId, to: NodeId) -> Result<(), String> {
+    fn looks_around(&self) -> bool {
+        self.judge.looks_around()
+    }
+
+    fn goal(&self, view: &View<'s>, pod: &PodRef<'s>, to: NodeId) -> Result<(), String> {
         match (self.pass, self.selected[to.index()]) {
             (Pass::Balance, false) => Err("which is not one of the nodes selected".to_owned()),
             (Pass::Balance | Pass::Deschedule, _) => self.judge.goal(view, pod, to),

@@ -1,7 +1,7 @@
 //! What a strategy is.
 
-use descheduler_cluster::{NodeId, PodId, Snapshot};
-use descheduler_scheduler::View;
+use descheduler_cluster::{NodeId, Snapshot};
+use descheduler_scheduler::{PodRef, View};
 
 use crate::args::Args;
 use crate::protection::Shield;
@@ -20,28 +20,39 @@ pub trait Strategy: Send + Sync {
 /// What a strategy thinks of places for pods.
 pub trait Judge<'s> {
     /// How far a pod's being on a node is from what the strategy wants; 0 where nothing is wrong.
-    /// The pod is to be thought of as on that node, wherever the view has it.
+    /// The pod is to be thought of as on that node, wherever the view has it; it may be the one that
+    /// comes in place of the pod with its id, and then differ from it.
     ///
     /// A move is refused when this grows for any strategy of the policy, so that two of them never
     /// undo each other's work.
-    fn standing(&self, view: &View<'s>, pod: PodId, node: NodeId) -> i64;
+    fn standing(&self, view: &View<'s>, pod: &PodRef<'s>, node: NodeId) -> i64;
 
-    /// Whether a move that the strategy has asked for is worth it if the pod lands on `to`.
+    /// Whether a standing depends on what else is where.
+    fn looks_around(&self) -> bool {
+        true
+    }
+
+    /// Whether a move that the strategy has asked for is worth it if `pod`, which comes in place of
+    /// the one with its id, lands on `to`.
     ///
     /// # Errors
     /// Says why not, as the end of a sentence about the node `to`.
-    fn goal(&self, view: &View<'s>, pod: PodId, to: NodeId) -> Result<(), String>;
+    fn goal(&self, view: &View<'s>, pod: &PodRef<'s>, to: NodeId) -> Result<(), String>;
 }
 
 /// The judge of a strategy whose point is a fresh start: one place is as good as another.
 pub struct Anywhere;
 
 impl<'s> Judge<'s> for Anywhere {
-    fn standing(&self, _: &View<'s>, _: PodId, _: NodeId) -> i64 {
+    fn standing(&self, _: &View<'s>, _: &PodRef<'s>, _: NodeId) -> i64 {
         0
     }
 
-    fn goal(&self, _: &View<'s>, _: PodId, _: NodeId) -> Result<(), String> {
+    fn looks_around(&self) -> bool {
+        false
+    }
+
+    fn goal(&self, _: &View<'s>, _: &PodRef<'s>, _: NodeId) -> Result<(), String> {
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ use crate::outcome::Placement;
 use crate::pod::PodRef;
 use crate::profile::Profile;
 use crate::reach::Reach;
-use crate::replacement::{self, Replacement};
+use crate::replacement::{self, Nothing, Replacement};
 use crate::search::{self, Winners};
 use crate::terms::Namespaces;
 use crate::topology::Topology;
@@ -186,7 +186,10 @@ impl<'s> Model<'s> {
     }
 
     /// The pod that comes back when one is evicted.
-    pub fn replacement(&self, pod: PodId) -> Replacement<'s> {
+    ///
+    /// # Errors
+    /// Nothing comes back.
+    pub fn replacement(&self, pod: PodId) -> Result<Replacement<'s>, Nothing> {
         replacement::replacement(self.snapshot, &self.replicas, pod)
     }
 

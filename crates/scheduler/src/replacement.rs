@@ -1,8 +1,10 @@
 //! What comes back when a pod is evicted (docs/spec/scheduler.md section 11).
 
+use std::iter;
+
 use descheduler_cluster::labels::value_of;
 use descheduler_cluster::{
-    Kind, Labels, Owner, Pod, PodId, Snapshot, Sym, Template, Workload, WorkloadDetails,
+    Kind, Labels, Owner, Pod, PodId, Resources, Snapshot, Sym, Template, Workload, WorkloadDetails,
 };
 use hashbrown::HashMap;
 
@@ -10,16 +12,29 @@ use crate::pod::PodRef;
 
 /// The pod that its owner makes in place of an evicted one.
 #[derive(Clone, Copy, Debug)]
-pub enum Replacement<'s> {
-    /// This one.
-    Comes {
-        /// The pod, without a node.
-        pod: PodRef<'s>,
-        /// What the evicted one still holds when the new one is placed.
-        old: Old,
-    },
-    /// None.
-    Nothing(Nothing),
+pub struct Replacement<'s> {
+    /// The pod that is expected, without a node. Where its requests are not certain, they are the
+    /// larger ones.
+    pub pod: PodRef<'s>,
+    /// What may come instead: the pod as it was stored or as its template has it, where they differ
+    /// and it is not known what admission makes of that.
+    pub or: Option<PodRef<'s>>,
+    /// What the evicted one still holds when the new one is placed.
+    pub old: Old,
+}
+
+impl<'s> Replacement<'s> {
+    /// All that may come, with all that the evicted pod may still hold then.
+    pub fn readings(&self) -> impl Iterator<Item = (PodRef<'s>, Old)> + use<'s> {
+        let Self { pod, or, old } = *self;
+        let holds: &[Old] = match old {
+            Old::Unknown => &[Old::Terminating, Old::Gone],
+            Old::Terminating => &[Old::Terminating],
+            Old::Gone => &[Old::Gone],
+        };
+        let pods = move || iter::once(pod).chain(or);
+        holds.iter().flat_map(move |&old| pods().map(move |pod| (pod, old)))
+    }
 }
 
 /// Whether the evicted pod still holds its place when its replacement is placed.
@@ -100,14 +115,14 @@ pub(crate) fn replacement<'s>(
     snapshot: &'s Snapshot,
     replicas: &HashMap<Sym, i64>,
     id: PodId,
-) -> Replacement<'s> {
+) -> Result<Replacement<'s>, Nothing> {
     let pod = snapshot.pod(id);
     let there = |owner: &Owner| replicas.get(&owner.uid).copied().unwrap_or(0);
     let Some(owner) = pod.owners.iter().find(|o| o.controller).or(pod.owners.first()) else {
-        return Replacement::Nothing(Nothing::NoOwner);
+        return Err(Nothing::NoOwner);
     };
-    let found = match snapshot.text(owner.kind) {
-        _ if owner.foreign => Ok((PodRef::of(snapshot, id).unbound(), Old::Unknown)),
+    let (made, old) = match snapshot.text(owner.kind) {
+        _ if owner.foreign => Ok((Made::As(PodRef::of(snapshot, id).unbound()), Old::Unknown)),
         "ReplicaSet" => replica(snapshot, id, owner, Kind::ReplicaSet, there(owner)),
         "ReplicationController" => {
             replica(snapshot, id, owner, Kind::ReplicationController, there(owner))
@@ -116,16 +131,27 @@ pub(crate) fn replacement<'s>(
         "Job" => worker(snapshot, id, owner),
         "DaemonSet" => daemon(snapshot, id, owner),
         "Node" => Err(Nothing::Static),
-        _ => Ok((PodRef::of(snapshot, id).unbound(), Old::Unknown)),
+        _ => Ok((Made::As(PodRef::of(snapshot, id).unbound()), Old::Unknown)),
+    }?;
+    let (pod, or) = match made {
+        Made::As(pod) => (pod, None),
+        Made::Either(pod, or) => (pod, Some(or)),
     };
-    match found {
-        Ok((pod, _)) if pod.spec.gated => Replacement::Nothing(Nothing::Gated),
-        Ok((pod, old)) => Replacement::Comes { pod, old },
-        Err(nothing) => Replacement::Nothing(nothing),
+    match pod.spec.gated || or.is_some_and(|pod| pod.spec.gated) {
+        true => Err(Nothing::Gated),
+        false => Ok(Replacement { pod, or, old }),
     }
 }
 
-type Found<'s> = Result<(PodRef<'s>, Old), Nothing>;
+/// What an owner makes.
+enum Made<'s> {
+    /// This.
+    As(PodRef<'s>),
+    /// The first, or else the second.
+    Either(PodRef<'s>, PodRef<'s>),
+}
+
+type Found<'s> = Result<(Made<'s>, Old), Nothing>;
 
 /// The owner, if it is known; `None` if nothing of its kind is.
 fn find<'s>(
@@ -149,7 +175,7 @@ fn replica<'s>(
 ) -> Found<'s> {
     let stored = PodRef::of(snapshot, id).unbound();
     let Some(workload) = find(snapshot, owner, kind)? else {
-        return Ok((stored, Old::Terminating));
+        return Ok((Made::As(stored), Old::Terminating));
     };
     if workload.replicas.is_some_and(|wanted| wanted < there) {
         return Err(Nothing::ScaledDown);
@@ -160,13 +186,13 @@ fn replica<'s>(
 fn member<'s>(snapshot: &'s Snapshot, id: PodId, owner: &Owner) -> Found<'s> {
     let stored = PodRef::of(snapshot, id).unbound();
     let Some(workload) = find(snapshot, owner, Kind::StatefulSet)? else {
-        return Ok((stored, Old::Gone));
+        return Ok((Made::As(stored), Old::Gone));
     };
     let WorkloadDetails::StatefulSet(set) = &workload.details else {
-        return Ok((stored, Old::Gone));
+        return Ok((Made::As(stored), Old::Gone));
     };
     let ordinal = stored.name.rsplit_once('-').and_then(|(_, end)| end.parse::<i64>().ok());
-    let Some(ordinal) = ordinal else { return Ok((stored, Old::Gone)) };
+    let Some(ordinal) = ordinal else { return Ok((Made::As(stored), Old::Gone)) };
     if ordinal < set.start || ordinal >= set.start + workload.replicas.unwrap_or(1) {
         return Err(Nothing::ScaledDown);
     }
@@ -177,7 +203,7 @@ fn member<'s>(snapshot: &'s Snapshot, id: PodId, owner: &Owner) -> Found<'s> {
     };
     let has = value_of(stored.labels, snapshot.sym("controller-revision-hash"));
     if wanted == Sym::EMPTY || has == Some(wanted) {
-        return Ok((stored, Old::Gone));
+        return Ok((Made::As(stored), Old::Gone));
     }
     let revision = snapshot.revision(workload.namespace, snapshot.text(wanted));
     let template = match revision.and_then(|revision| revision.template.as_ref()) {
@@ -187,23 +213,17 @@ fn member<'s>(snapshot: &'s Snapshot, id: PodId, owner: &Owner) -> Found<'s> {
     };
     let template = template.ok_or(Nothing::TemplateUnknown)?;
     // Labels that the set adds, and claims, are those of the place, whoever takes it.
-    let pod = PodRef {
-        spec: &template.spec,
-        requests: &template.requests,
-        scored: template.scored,
-        scored_held: template.scored,
-        ..stored
-    };
-    Ok((pod, Old::Gone))
+    let pod = PodRef { spec: &template.spec, ..with_requests(stored, template) };
+    Ok((Made::As(pod), Old::Gone))
 }
 
 fn worker<'s>(snapshot: &'s Snapshot, id: PodId, owner: &Owner) -> Found<'s> {
     let stored = PodRef::of(snapshot, id).unbound();
     let Some(workload) = find(snapshot, owner, Kind::Job)? else {
-        return Ok((stored, Old::Terminating));
+        return Ok((Made::As(stored), Old::Unknown));
     };
     let WorkloadDetails::Job(job) = &workload.details else {
-        return Ok((stored, Old::Terminating));
+        return Ok((Made::As(stored), Old::Unknown));
     };
     let all_done = job.completions.is_some_and(|wanted| job.succeeded >= wanted);
     if job.suspend || job.complete || job.failed || all_done {
@@ -216,31 +236,54 @@ fn worker<'s>(snapshot: &'s Snapshot, id: PodId, owner: &Owner) -> Found<'s> {
 
 fn daemon<'s>(snapshot: &'s Snapshot, id: PodId, owner: &Owner) -> Found<'s> {
     find(snapshot, owner, Kind::DaemonSet)?;
-    Ok((PodRef::of(snapshot, id).unbound(), Old::Gone))
+    Ok((Made::As(PodRef::of(snapshot, id).unbound()), Old::Gone))
 }
 
-/// The pod as stored is the best source, since admission has been over it. Where the template has
-/// become another, by a rollout, by a resize in place or by hand, it counts.
+/// The pod as stored is the best source, since admission has been over it. Where the template differs,
+/// that may be by a rollout, by a resize in place or by hand, and then the template counts; or by
+/// admission: defaults of a LimitRange, overhead of a RuntimeClass, webhooks. Which of them it was
+/// cannot be told.
 fn from_template<'s>(
     snapshot: &'s Snapshot,
     stored: PodRef<'s>,
     template: Option<&'s Template>,
-) -> PodRef<'s> {
-    let Some(template) = template.filter(|template| differs(snapshot, &stored, template)) else {
-        return stored;
-    };
-    let labels: &'s Labels = &template.labels;
-    let groups = snapshot.groups_in(stored.namespace).iter().copied();
-    let group = groups.into_iter().find(|&group| *snapshot.group(group).labels == *labels);
-    PodRef {
-        labels,
-        group,
-        spec: &template.spec,
-        requests: &template.requests,
-        scored: template.scored,
-        scored_held: template.scored,
-        ..stored
+) -> Made<'s> {
+    let Some(template) = template else { return Made::As(stored) };
+    if differs(snapshot, &stored, template) {
+        let labels: &'s Labels = &template.labels;
+        let groups = snapshot.groups_in(stored.namespace).iter().copied();
+        let group = groups.into_iter().find(|&group| *snapshot.group(group).labels == *labels);
+        let made = with_requests(stored, template);
+        return Made::Either(PodRef { labels, group, spec: &template.spec, ..made }, stored);
     }
+    let same_containers = template.spec.images == stored.spec.images;
+    if !same_containers || *template.requests == *stored.requests {
+        return Made::As(stored);
+    }
+    let resized = requesting(stored, template);
+    match covers(stored.requests, &template.requests) {
+        true => Made::Either(stored, resized),
+        false => Made::Either(resized, stored),
+    }
+}
+
+/// The pod with the requests of the template, or its own where these are at least as large:
+/// templates lack what admission adds.
+fn with_requests<'s>(stored: PodRef<'s>, template: &'s Template) -> PodRef<'s> {
+    match covers(stored.requests, &template.requests) {
+        true => stored,
+        false => requesting(stored, template),
+    }
+}
+
+fn requesting<'s>(stored: PodRef<'s>, template: &'s Template) -> PodRef<'s> {
+    let (requests, scored) = (&*template.requests, template.scored);
+    PodRef { requests, scored, scored_held: scored, ..stored }
+}
+
+/// Whether nothing of `other` is more than in `requests`.
+fn covers(requests: &Resources, other: &Resources) -> bool {
+    other.iter().all(|(resource, amount)| requests.get(resource) >= amount)
 }
 
 fn differs(snapshot: &Snapshot, stored: &PodRef<'_>, template: &Template) -> bool {
@@ -249,12 +292,10 @@ fn differs(snapshot: &Snapshot, stored: &PodRef<'_>, template: &Template) -> boo
     // Admission adds labels and containers, but takes none away.
     let has_label = |&(key, value): &(Sym, Sym)| value_of(stored.labels, key) == Some(value);
     let has_image = |image: &Sym| pod.spec.images.contains(image);
-    let same_containers = spec.images == pod.spec.images;
     !template.labels.iter().all(has_label)
         || !spec.images.iter().all(has_image)
         || spec.gated != pod.spec.gated
         || spec.priority.is_some_and(|priority| pod.spec.priority != Some(priority))
-        || (same_containers && *template.requests != *pod.requests)
         || spec.node_selector.iter().any(|pair| !pod.spec.node_selector.contains(pair))
         || spec.spread != pod.spec.spread
         || spec.anti_affinity.len() != pod.spec.anti_affinity.len()

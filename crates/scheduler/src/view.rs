@@ -6,14 +6,16 @@
 use descheduler_cluster::{NodeId, PodId, ResourceId, Resources, Snapshot};
 use hashbrown::HashMap;
 
+use crate::pod::PodRef;
+
 /// The cluster as it will be once everything planned so far is done.
 #[derive(Debug)]
 pub struct View<'s> {
     snapshot: &'s Snapshot,
     /// By pod slot: planned to go.
     gone: Vec<bool>,
-    /// By pod slot of those that are gone: where the replacement is expected.
-    arrived_at: HashMap<PodId, NodeId>,
+    /// Of those that are gone: the replacement, and where it is expected.
+    arrived: HashMap<PodId, (PodRef<'s>, NodeId)>,
     /// By node slot: pods whose replacements are expected there, in the order planned.
     arrivals: Vec<Vec<PodId>>,
     /// By node slot: what the pods that stay request.
@@ -34,7 +36,7 @@ impl<'s> View<'s> {
         let mut view = Self {
             snapshot,
             gone: vec![false; snapshot.pod_slots()],
-            arrived_at: HashMap::new(),
+            arrived: HashMap::new(),
             arrivals: vec![Vec::new(); snapshot.node_slots()],
             requested: vec![Resources::default(); snapshot.node_slots()],
             log: Vec::new(),
@@ -68,9 +70,20 @@ impl<'s> View<'s> {
     /// Where a pod is, or where its replacement is expected.
     pub fn node_of(&self, pod: PodId) -> Option<NodeId> {
         match self.is_gone(pod) {
-            true => self.arrived_at.get(&pod).copied(),
+            true => self.arrived.get(&pod).map(|(_, node)| *node),
             false => self.snapshot.pod(pod).node,
         }
+    }
+
+    /// A pod, or what is expected in its place.
+    pub fn pod(&self, pod: PodId) -> PodRef<'s> {
+        let arrived = self.arrived.get(&pod).map(|(pod, _)| *pod);
+        arrived.unwrap_or_else(|| PodRef::of(self.snapshot, pod))
+    }
+
+    /// The pods whose replacements are expected on a node, in the order planned.
+    pub fn arrivals(&self, node: NodeId) -> &[PodId] {
+        &self.arrivals[node.index()]
     }
 
     /// The pods that stay on a node, whatever their phase, in order; then those whose replacements
@@ -96,17 +109,17 @@ impl<'s> View<'s> {
         if !std::mem::replace(&mut self.gone[pod.index()], true) {
             self.log.push(pod);
             let node = self.snapshot.pod(pod).node;
-            self.book(pod, node, Resources::subtract, -1);
+            self.book(pod, node, self.own_requests(pod), Resources::subtract, -1);
         }
     }
 
-    /// Takes a pod out and expects its replacement on a node.
-    pub fn replace(&mut self, pod: PodId, node: NodeId) {
-        if !self.is_gone(pod) {
-            self.remove(pod);
-            self.arrived_at.insert(pod, node);
-            self.arrivals[node.index()].push(pod);
-            self.book(pod, Some(node), Resources::add, 1);
+    /// Takes the pod out that `pod` replaces, and expects `pod` on a node.
+    pub fn replace(&mut self, pod: PodRef<'s>, node: NodeId) {
+        if !self.is_gone(pod.id) {
+            self.remove(pod.id);
+            self.arrived.insert(pod.id, (pod, node));
+            self.arrivals[node.index()].push(pod.id);
+            self.book(pod.id, Some(node), pod.requests, Resources::add, 1);
         }
     }
 
@@ -139,29 +152,34 @@ impl<'s> View<'s> {
         }
         while self.log.len() > mark.0 {
             let Some(pod) = self.log.pop() else { break };
-            if let Some(node) = self.arrived_at.remove(&pod) {
+            if let Some((arrived, node)) = self.arrived.remove(&pod) {
                 // The last one planned is the last to have arrived.
                 self.arrivals[node.index()].pop();
-                self.book(pod, Some(node), Resources::subtract, -1);
+                self.book(pod, Some(node), arrived.requests, Resources::subtract, -1);
             }
             self.gone[pod.index()] = false;
             let node = self.snapshot.pod(pod).node;
-            self.book(pod, node, Resources::add, 1);
+            self.book(pod, node, self.own_requests(pod), Resources::add, 1);
         }
+    }
+
+    fn own_requests(&self, pod: PodId) -> &'s Resources {
+        &self.snapshot.pod(pod).requests
     }
 
     fn book(
         &mut self,
         pod: PodId,
         node: Option<NodeId>,
+        amounts: &Resources,
         change: fn(&mut Resources, &Resources),
         count: i64,
     ) {
-        let pod = self.snapshot.pod(pod);
-        let Some(node) = node.filter(|_| pod.is_active()) else { return };
+        let active = self.snapshot.pod(pod).is_active();
+        let Some(node) = node.filter(|_| active) else { return };
         let requested = &mut self.requested[node.index()];
         let pods = requested.get(ResourceId::PODS);
-        change(requested, &pod.requests);
+        change(requested, amounts);
         // Pods are counted, whatever a pod may claim to request of them.
         requested.set(ResourceId::PODS, pods + count);
     }

@@ -34,7 +34,7 @@ use descheduler_cluster::{NodeId, PodId, ResourceId, Snapshot};
 use descheduler_engine::{
     Args, Judge, Pass, Proposal, Reason, Refusal, Strategy, StrategyDef, Turn, Verdict,
 };
-use descheduler_scheduler::View;
+use descheduler_scheduler::{PodRef, View};
 
 use crate::meter::{Meter, Source};
 use crate::order::{least_important_first, owners_take_turns};
@@ -43,6 +43,7 @@ use crate::utilization::{
     Levels, Relief, Thresholds, belongs_to_node, exhausted, headroom, levels, never_under,
     nobody_has, percent, percent_of, read_thresholds, too_few_under, tracked, unmeasured, weight,
 };
+use crate::worked_on::WorkedOn;
 
 pub(crate) static DEF: StrategyDef = StrategyDef {
     name: "HighNodeUtilization",
@@ -101,7 +102,7 @@ impl Strategy for HighNodeUtilization {
             turn.note(Source::NO_PROMETHEUS);
             return;
         }
-        let gauge = self.gauge(snapshot);
+        let gauge = self.gauge(snapshot, turn.nodes());
         if let Some(unknown) = gauge.meter.unknown(turn.nodes()) {
             turn.note(unknown);
         }
@@ -139,17 +140,17 @@ impl Strategy for HighNodeUtilization {
         }
     }
 
-    fn judge<'s>(&'s self, snapshot: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
-        Box::new(self.gauge(snapshot))
+    fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
+        Box::new(self.gauge(snapshot, nodes))
     }
 }
 
 impl HighNodeUtilization {
-    fn gauge<'s>(&self, snapshot: &'s Snapshot) -> Gauge<'s> {
+    fn gauge<'s>(&self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Gauge<'s> {
         let levels = levels(snapshot, &self.thresholds);
         let tracked = tracked(snapshot, &self.thresholds);
         let meter = Meter::new(snapshot, self.source, tracked.iter().map(|resource| resource.id));
-        Gauge { levels, meter }
+        Gauge { levels, meter, nodes: WorkedOn::new(snapshot, nodes) }
     }
 
     /// The conditions under which nothing is done, in upstream's order.
@@ -191,7 +192,7 @@ impl HighNodeUtilization {
         found: &Classified,
         gauge: &Gauge<'s>,
     ) {
-        let Gauge { levels, meter } = gauge;
+        let Gauge { levels, meter, nodes: _ } = gauge;
         let snapshot = turn.snapshot();
         let tracked = tracked(snapshot, &self.thresholds);
         // No node is kept from being full.
@@ -272,8 +273,13 @@ fn is_extended(name: &str) -> bool {
 /// Whether the node is not free as long as the pod is there. Pods that belong to the node are not
 /// counted, nor those that are going, nor those that the policy leaves alone.
 fn would_have_to_go(snapshot: &Snapshot, namespaces: &BoundNamespaces, id: PodId) -> bool {
+    keeps_node(snapshot, id) && namespaces.admit(snapshot.pod(id).namespace)
+}
+
+/// Whether a pod is a reason to keep a node: it does not come with each node, and it stays.
+fn keeps_node(snapshot: &Snapshot, id: PodId) -> bool {
     let pod = snapshot.pod(id);
-    !belongs_to_node(snapshot, id) && !pod.terminating && namespaces.admit(pod.namespace)
+    !belongs_to_node(snapshot, id) && !pod.terminating
 }
 
 /// Whether a pod that is refused now can go in a later cycle, so that the rest may go before.
@@ -295,6 +301,7 @@ type Use = (i64, i64);
 struct Gauge<'s> {
     levels: Levels,
     meter: Meter<'s>,
+    nodes: WorkedOn,
 }
 
 impl<'s> Gauge<'s> {
@@ -349,17 +356,13 @@ impl<'s> Gauge<'s> {
 impl<'s> Judge<'s> for Gauge<'s> {
     /// How far the node with the pod on it is below its thresholds, if it is below all of them, in
     /// thousandths of a percentage point.
-    fn standing(&self, view: &View<'s>, pod: PodId, id: NodeId) -> i64 {
+    fn standing(&self, view: &View<'s>, pod: &PodRef<'s>, id: NodeId) -> i64 {
         let capacity = view.snapshot().node(id).measured_capacity();
         let Some(used) = self.meter.node(view, id) else { return 0 };
-        let added = (view.node_of(pod) != Some(id)).then(|| self.meter.estimate(pod));
+        let would_use = self.meter.with(view, pod, id, &used);
         let mut below = 0.0;
         for &(resource, level) in &self.levels {
-            let added = added.map_or(0, |added| match resource {
-                ResourceId::PODS => 1,
-                _ => added.get(resource),
-            });
-            let use_ = percent_of(used.get(resource) + added, capacity, resource);
+            let use_ = percent_of(would_use(resource), capacity, resource);
             let Some(use_) = use_ else { continue };
             if use_ > level {
                 return 0;
@@ -369,10 +372,14 @@ impl<'s> Judge<'s> for Gauge<'s> {
         (below * 1000.0) as i64
     }
 
-    fn goal(&self, view: &View<'s>, pod: PodId, to: NodeId) -> Result<(), String> {
-        let Some(from) = view.node_of(pod) else { return Ok(()) };
+    fn goal(&self, view: &View<'s>, pod: &PodRef<'s>, to: NodeId) -> Result<(), String> {
+        let Some(from) = view.node_of(pod.id) else { return Ok(()) };
         if from == to {
             return Err("where it is now".to_owned());
+        }
+        self.nodes.keeps(to)?;
+        if !view.active_pods_on(to).any(|pod| keeps_node(view.snapshot(), pod)) {
+            return Err("which could be taken out of the cluster as well".to_owned());
         }
         let snapshot = view.snapshot();
         let has = |node: NodeId, resource| {

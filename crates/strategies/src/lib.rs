@@ -21,6 +21,7 @@ mod scope;
 mod spread;
 mod upstream_fit;
 mod utilization;
+mod worked_on;
 
 use descheduler_engine::{Args, Registry, StrategyDef};
 

@@ -23,7 +23,9 @@
 //! Use is what pods request, as the scheduler counts it, in percent of what the node can allocate; or,
 //! with `metricsUtilization: {source: KubernetesMetrics}`, what NodeMetrics and PodMetrics say. A node
 //! or a pod of which they say nothing, or nothing of the last five minutes, takes no part.
-//! With `useDeviationThresholds` the numbers are distances from the average over all nodes instead.
+//! With `useDeviationThresholds` the numbers are distances from the average over all nodes instead;
+//! where nodes differ in size, what all of them use of all they have counts as well: a pod leaves a
+//! node that is over its target by both averages, for one that is within it by both.
 //! Nothing is done while all nodes are under-utilized, none is, at most `numberOfNodes` are, or
 //! none is over-utilized. A pod moves only to a node that stays within its targets and is less used
 //! than the one it leaves. With placement off nobody looks at single nodes: then CPU, memory and
@@ -34,7 +36,7 @@ use std::cmp::Reverse;
 
 use descheduler_cluster::{NodeId, PodId, ResourceId, Snapshot};
 use descheduler_engine::{Args, Judge, Pass, Reason, Strategy, StrategyDef, Turn};
-use descheduler_scheduler::View;
+use descheduler_scheduler::{PodRef, View};
 
 use crate::meter::{Meter, Source};
 use crate::scope::Namespaces;
@@ -42,6 +44,7 @@ use crate::utilization::{
     Levels, Relief, Thresholds, Tracked, capped, exhausted, headroom, levels, never_under,
     nobody_has, percent, percent_of, read_thresholds, require_same_resources, too_few_under, tracked, weight,
 };
+use crate::worked_on::WorkedOn;
 
 pub(crate) static DEF: StrategyDef = StrategyDef {
     name: "LowNodeUtilization",
@@ -52,6 +55,8 @@ pub(crate) static DEF: StrategyDef = StrategyDef {
 
 /// The node is over its target.
 const OVER_UTILIZED_NODE: &str = "OverUtilizedNode";
+/// The pod requests nothing of what its node is over its target in.
+const NO_RELIEF: &str = "NoRelief";
 
 struct LowNodeUtilization {
     deviation: bool,
@@ -142,7 +147,7 @@ impl Strategy for LowNodeUtilization {
         }
         let (low, high) = match turn.knows_places() {
             // The judge goes by the cluster as it was found, and so it must be here.
-            true => self.levels_as_found(snapshot, turn.nodes()),
+            true => self.levels_as_found(snapshot, turn.nodes(), f64::max),
             false => self.levels(&meter, turn.view(), turn.nodes()),
         };
         let Classified { under, mut over } =
@@ -172,9 +177,10 @@ impl Strategy for LowNodeUtilization {
     }
 
     fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
-        let (_, high) = self.levels_as_found(snapshot, nodes);
+        let (_, high) = self.levels_as_found(snapshot, nodes, f64::min);
         let names = high.iter().map(|(resource, _)| snapshot.resource_name(*resource).to_owned());
-        Box::new(Load { names: names.collect(), high, meter: self.meter(snapshot) })
+        let (meter, nodes) = (self.meter(snapshot), WorkedOn::new(snapshot, nodes));
+        Box::new(Load { names: names.collect(), high, meter, nodes })
     }
 }
 
@@ -183,21 +189,18 @@ struct Load<'s> {
     names: Vec<String>,
     high: Levels,
     meter: Meter<'s>,
+    nodes: WorkedOn,
 }
 
 impl<'s> Load<'s> {
     /// The percentage of each resource with a threshold if the pod is on the node, unless the
     /// node's use is not known.
-    fn percentages(&self, view: &View<'s>, pod: PodId, id: NodeId) -> Option<Vec<f64>> {
+    fn percentages(&self, view: &View<'s>, pod: &PodRef<'s>, id: NodeId) -> Option<Vec<f64>> {
         let used = self.meter.node(view, id)?;
         let capacity = view.snapshot().node(id).measured_capacity();
-        let added = (view.node_of(pod) != Some(id)).then(|| self.meter.estimate(pod));
+        let would_use = self.meter.with(view, pod, id, &used);
         let percentages = self.high.iter().map(|&(resource, _)| {
-            let added = added.map_or(0, |added| match resource {
-                ResourceId::PODS => 1,
-                _ => added.get(resource),
-            });
-            percent_of(used.get(resource) + added, capacity, resource).unwrap_or(0.0)
+            percent_of(would_use(resource), capacity, resource).unwrap_or(0.0)
         });
         Some(percentages.collect())
     }
@@ -209,13 +212,14 @@ fn highest(percentages: &[f64]) -> f64 {
 
 impl<'s> Judge<'s> for Load<'s> {
     /// By how much the node is over its targets, in thousandths of a percentage point.
-    fn standing(&self, view: &View<'s>, pod: PodId, node: NodeId) -> i64 {
+    fn standing(&self, view: &View<'s>, pod: &PodRef<'s>, node: NodeId) -> i64 {
         let uses = self.percentages(view, pod, node).unwrap_or_default();
         let over = uses.iter().zip(&self.high).map(|(use_, &(_, level))| use_ - level);
         (over.fold(0.0, f64::max) * 1000.0) as i64
     }
 
-    fn goal(&self, view: &View<'s>, pod: PodId, to: NodeId) -> Result<(), String> {
+    fn goal(&self, view: &View<'s>, pod: &PodRef<'s>, to: NodeId) -> Result<(), String> {
+        self.nodes.keeps(to)?;
         let Some(there) = self.percentages(view, pod, to) else {
             return Err("whose use is not known".to_owned());
         };
@@ -226,7 +230,8 @@ impl<'s> Judge<'s> for Load<'s> {
                 ));
             }
         }
-        let here = view.node_of(pod).and_then(|from| self.percentages(view, pod, from));
+        let old = view.pod(pod.id);
+        let here = view.node_of(pod.id).and_then(|from| self.percentages(view, &old, from));
         let Some(here) = here else { return Ok(()) };
         let (there, here) = (highest(&there), highest(&here));
         match there < here {
@@ -266,8 +271,11 @@ impl LowNodeUtilization {
             .map(|&(id, _)| Tracked { name: snapshot.resource_name(id).to_owned(), id })
             .collect();
         let excess = |view: &View<'s>, node: NodeId| excess(meter, view, node, high, &named);
+        let helps =
+            |view: &View<'s>, pod: PodId, node: NodeId| helps(meter, view, pod, node, high);
         let namespaces = self.namespaces.bind(snapshot);
-        let mut relief = Relief::anywhere(meter, namespaces, self.per_node, &excess);
+        let mut relief =
+            Relief::anywhere(meter, namespaces, self.per_node, &excess).helping(&helps);
         for (_, node) in over {
             relief.relieve(turn, node);
         }
@@ -315,12 +323,18 @@ impl LowNodeUtilization {
     }
 
     /// The same by the cluster as it was found, which fixed levels need not be laid out for.
-    fn levels_as_found(&self, snapshot: &Snapshot, nodes: &[NodeId]) -> (Levels, Levels) {
+    fn levels_as_found(
+        &self,
+        snapshot: &Snapshot,
+        nodes: &[NodeId],
+        choose: fn(f64, f64) -> f64,
+    ) -> (Levels, Levels) {
         match self.deviation {
             false => self.fixed_levels(snapshot),
             true => {
                 let (meter, view) = (self.meter(snapshot), View::new(snapshot));
-                self.levels_around_average(&meter, &view, nodes)
+                let (low, high) = self.levels_around_average(&meter, &view, nodes);
+                (low, self.with_steady_average(&meter, &view, nodes, &high, choose))
             }
         }
     }
@@ -351,6 +365,37 @@ impl LowNodeUtilization {
             high.push((resource, (average + above.get()).clamp(0.0, 100.0)));
         }
         (low, high)
+    }
+
+    /// Targets that hold whichever average one takes: that of the nodes, around which `high` lies,
+    /// falls when a pod goes from a small node to a large one; the share of all capacity that is used
+    /// does not. Pods leave nodes that are over both targets and go to nodes that stay within both,
+    /// so that no node becomes over-utilized only because others are relieved.
+    fn with_steady_average<'s>(
+        &self,
+        meter: &Meter<'s>,
+        view: &View<'s>,
+        nodes: &[NodeId],
+        high: &Levels,
+        choose: fn(f64, f64) -> f64,
+    ) -> Levels {
+        let snapshot = view.snapshot();
+        let steady = |&(resource, level): &(ResourceId, f64)| {
+            let Some(above) = self.targets.get(snapshot.resource_name(resource)) else {
+                return (resource, level);
+            };
+            let (mut used, mut capacity) = (0.0, 0.0);
+            for &node in nodes {
+                let has = snapshot.node(node).measured_capacity().find(resource);
+                if let (Some(has), Some(uses)) = (has, meter.node(view, node)) {
+                    used += uses.get(resource) as f64;
+                    capacity += has as f64;
+                }
+            }
+            let average = if capacity > 0.0 { used / capacity * 100.0 } else { 0.0 };
+            (resource, choose(level, (average + above.get()).clamp(0.0, 100.0)))
+        };
+        high.iter().map(steady).collect()
     }
 
     /// The conditions under which nothing is done, in upstream's order.
@@ -419,4 +464,30 @@ fn excess<'s>(
     let (level, verb) = (level_of(worst.id).unwrap_or(100.0), meter.source.verb());
     let detail = format!("{resource} of {node} is {verb} to {use_}, target {level:.0}%");
     Some(Reason::new(OVER_UTILIZED_NODE, detail))
+}
+
+/// Whether a pod uses any of what its node is over its target in. One that does not leaves the
+/// node as full as it was.
+fn helps<'s>(
+    meter: &Meter<'s>,
+    view: &View<'s>,
+    id: PodId,
+    node: NodeId,
+    levels: &Levels,
+) -> Result<(), Reason> {
+    let snapshot = view.snapshot();
+    let (Some(used), Some(uses)) = (meter.node(view, node), meter.pod(id)) else { return Ok(()) };
+    let capacity = snapshot.node(node).measured_capacity();
+    let over = |&&(resource, _): &&(ResourceId, f64)| {
+        used.get(resource) > capped(capacity, levels, resource)
+    };
+    let over: Vec<ResourceId> = levels.iter().filter(over).map(|&(resource, _)| resource).collect();
+    if over.iter().any(|&resource| resource == ResourceId::PODS || uses.get(resource) > 0) {
+        return Ok(());
+    }
+    let names: Vec<&str> = over.iter().map(|&resource| snapshot.resource_name(resource)).collect();
+    let (names, node) = (names.join(" and no "), &snapshot.node(node).name);
+    let verb = if meter.source == Source::Requests { "requests" } else { "uses" };
+    let detail = format!("it {verb} no {names}, of which {node} is over its target");
+    Err(Reason::new(NO_RELIEF, detail))
 }

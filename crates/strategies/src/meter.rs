@@ -6,7 +6,7 @@ use std::cell::RefCell;
 
 use descheduler_cluster::{NodeId, PodId, ResourceId, Resources, Snapshot};
 use descheduler_engine::Args;
-use descheduler_scheduler::View;
+use descheduler_scheduler::{PodRef, View};
 use jiff::Timestamp;
 
 use crate::age::seconds_since;
@@ -100,14 +100,14 @@ pub(crate) struct Meter<'s> {
     pub(crate) source: Source,
     /// What is measured must be known of each of these.
     needed: Vec<ResourceId>,
-    measured: RefCell<Measured>,
+    measured: RefCell<Measured<'s>>,
 }
 
 /// What nodes were measured to use, with what is planned.
-struct Measured {
+struct Measured<'s> {
     /// By node slot; empty where requests count.
     nodes: Vec<Option<Resources>>,
-    follower: Follower,
+    follower: Follower<'s>,
 }
 
 impl<'s> Meter<'s> {
@@ -141,7 +141,7 @@ impl<'s> Meter<'s> {
         let Measured { nodes, follower } = &mut *measured;
         follower.catch_up(view, |pod, node, by| {
             let used = node.and_then(|node| nodes[node.index()].as_mut());
-            let Some(used) = used.filter(|_| self.snapshot.pod(pod).is_active()) else { return };
+            let Some(used) = used.filter(|_| self.snapshot.pod(pod.id).is_active()) else { return };
             match by {
                 1.. => used.add(self.estimate(pod)),
                 _ => used.subtract(self.estimate(pod)),
@@ -164,10 +164,34 @@ impl<'s> Meter<'s> {
         }
     }
 
-    /// The same, with its requests where it is not known: pods that other strategies move may not
-    /// have been measured.
-    pub(crate) fn estimate(&self, pod: PodId) -> &'s Resources {
-        self.pod(pod).unwrap_or(&self.snapshot.pod(pod).requests)
+    /// The same of one that may come in place of another, with requests where nothing is known:
+    /// pods that other strategies move may not have been measured.
+    pub(crate) fn estimate(&self, pod: &PodRef<'s>) -> &'s Resources {
+        match self.source {
+            Source::Requests => pod.requests,
+            _ => self.pod(pod.id).unwrap_or(&self.snapshot.pod(pod.id).requests),
+        }
+    }
+
+    /// What a node would use of a resource with the pod on it, when it uses `used` now.
+    pub(crate) fn with(
+        &self,
+        view: &View<'s>,
+        pod: &PodRef<'s>,
+        node: NodeId,
+        used: &Resources,
+    ) -> impl Fn(ResourceId) -> i64 {
+        let is_there = view.node_of(pod.id) == Some(node);
+        let more = self.estimate(pod);
+        // It may come back to where it was, with other requests.
+        let less = is_there.then(|| self.estimate(&view.pod(pod.id)));
+        move |resource| {
+            let change = match (resource, less) {
+                (ResourceId::PODS, _) => i64::from(!is_there),
+                (_, less) => more.get(resource) - less.map_or(0, |less| less.get(resource)),
+            };
+            used.get(resource) + change
+        }
     }
 
     /// Of which of these nodes it is not known what they use, as a line for the report.

@@ -27,12 +27,13 @@ use std::borrow::Cow;
 
 use descheduler_cluster::{NodeId, Pod, PodId, PodSpec, Snapshot, Sym};
 use descheduler_engine::{Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
-use descheduler_scheduler::View;
+use descheduler_scheduler::{PodRef, View};
 use hashbrown::HashMap;
 
 use crate::order::least_important_first;
 use crate::reach::Reach;
 use crate::scope::{BoundNamespaces, Namespaces};
+use crate::worked_on::WorkedOn;
 
 pub(crate) static DEF: StrategyDef = StrategyDef {
     name: "RemoveDuplicates",
@@ -87,7 +88,8 @@ impl RemoveDuplicates {
         for round in 0..longest {
             for crowd in &crowds {
                 let Some(&pod) = crowd.pods.get(round) else { continue };
-                let here = census.others(turn.view(), pod, crowd.node) + 1;
+                let here = turn.view().pod(pod);
+                let here = census.others(turn.view(), &here, crowd.node) + 1;
                 if here > crowd.most {
                     let reason = crowd.reason(snapshot, here);
                     let _ = turn.propose(Proposal { pod, reason });
@@ -156,8 +158,20 @@ struct Census<'s> {
     namespaces: BoundNamespaces,
     excluded: Vec<Sym>,
     reach: Reach<'s>,
-    /// How many pods there are like one, by the first of them.
-    totals: HashMap<Alike<'s>, usize>,
+    nodes: WorkedOn,
+    /// The pods that are alike, counted.
+    totals: HashMap<Alike<'s>, Total<'s>>,
+}
+
+/// Pods that are alike.
+struct Total<'s> {
+    /// How many there are.
+    pods: usize,
+    /// On how many nodes the pickiest of them could be, those aside that have no choice
+    /// (docs/spec/strategies.md section 5.4).
+    places: usize,
+    /// The spec of the one seen last. Most have the same.
+    last: &'s PodSpec,
 }
 
 /// What makes pods duplicates: namespace, owners by kind and name, and images, both sorted.
@@ -169,8 +183,7 @@ struct Alike<'s> {
 }
 
 impl<'s> Alike<'s> {
-    fn of(snapshot: &'s Snapshot, id: PodId) -> Self {
-        let pod = snapshot.pod(id);
+    fn of(pod: &PodRef<'s>) -> Self {
         let mut owners: Vec<(Sym, Sym)> =
             pod.owners.iter().map(|owner| (owner.kind, owner.name)).collect();
         owners.sort_unstable();
@@ -193,16 +206,33 @@ impl<'s> Census<'s> {
             namespaces: strategy.namespaces.bind(snapshot),
             excluded: strategy.exclude_owner_kinds.iter().map(|k| snapshot.sym(k)).collect(),
             reach: Reach::lenient(snapshot, nodes),
+            nodes: WorkedOn::new(snapshot, nodes),
             totals: HashMap::new(),
         };
         for &node in nodes {
             for &id in snapshot.pods_on(node) {
                 if snapshot.pod(id).is_active() && census.counts(id) {
-                    *census.totals.entry(Alike::of(snapshot, id)).or_default() += 1;
+                    census.add(&PodRef::of(snapshot, id));
                 }
             }
         }
         census
+    }
+
+    fn add(&mut self, pod: &PodRef<'s>) {
+        let reach = &self.reach;
+        let places = |spec| reach.of(spec).nodes.len();
+        let total = self.totals.entry(Alike::of(pod));
+        let total = total.or_insert_with(|| Total { pods: 0, places: places(pod.spec), last: pod.spec });
+        total.pods += 1;
+        if !std::ptr::eq(total.last, pod.spec) {
+            total.last = pod.spec;
+            total.places = match (total.places, places(pod.spec)) {
+                (known, 0 | 1) if known > 1 => known,
+                (0 | 1, more) => total.places.max(more),
+                (known, more) => known.min(more),
+            };
+        }
     }
 
     /// Whether the strategy looks at a pod.
@@ -215,16 +245,17 @@ impl<'s> Census<'s> {
 
     /// How many pods there are like this one, how many nodes could take one, and how many an even
     /// spread would put on each.
-    fn shares(&self, id: PodId) -> (usize, usize, usize) {
-        let all = self.totals.get(&Alike::of(self.snapshot, id)).copied().unwrap_or(1);
-        let places = self.reach.of(&self.snapshot.pod(id).spec).nodes.len();
+    fn shares(&self, pod: &PodRef<'s>) -> (usize, usize, usize) {
+        let (all, places) = match self.totals.get(&Alike::of(pod)) {
+            Some(total) => (total.pods, total.places),
+            None => (1, self.reach.of(pod.spec).nodes.len()),
+        };
         (all, places, all.div_ceil(places.max(1)))
     }
 
     /// How many other pods like this one are on a node.
-    fn others(&self, view: &View<'s>, id: PodId, node: NodeId) -> usize {
+    fn others(&self, view: &View<'s>, pod: &PodRef<'s>, node: NodeId) -> usize {
         let snapshot = self.snapshot;
-        let pod = snapshot.pod(id);
         // Most pods are told apart by their namespace and the names of their owners.
         let may_be = |other: &Pod| {
             other.namespace == pod.namespace
@@ -233,9 +264,9 @@ impl<'s> Census<'s> {
                     == pod.owners.first().map(|owner| owner.name)
         };
         let is_alike = |&other: &PodId| {
-            other != id
+            other != pod.id
                 && (pod.owners.len() > 1 || may_be(snapshot.pod(other)))
-                && Alike::of(snapshot, other) == Alike::of(snapshot, id)
+                && Alike::of(&view.pod(other)) == Alike::of(pod)
         };
         view.active_pods_on(node).filter(is_alike).count()
     }
@@ -247,11 +278,11 @@ impl<'s> Census<'s> {
         for &node in nodes {
             let mut alike: HashMap<Alike<'s>, Vec<PodId>> = HashMap::new();
             for id in view.active_pods_on(node).filter(|&id| self.counts(id)) {
-                alike.entry(Alike::of(snapshot, id)).or_default().push(id);
+                alike.entry(Alike::of(&view.pod(id))).or_default().push(id);
             }
             for mut pods in alike.into_values().filter(|pods| pods.len() > 1) {
                 pods.sort_by(|&a, &b| least_important_first(snapshot, a, b));
-                let (all, places, most) = self.shares(pods[0]);
+                let (all, places, most) = self.shares(&view.pod(pods[0]));
                 if places < 2 {
                     pods.pop();
                     found.push(Crowd { node, pods, all, places, most });
@@ -273,21 +304,23 @@ impl<'s> Census<'s> {
 
 impl<'s> Judge<'s> for Census<'s> {
     /// How many more pods of the owner are there than an even spread would put there.
-    fn standing(&self, view: &View<'s>, pod: PodId, node: NodeId) -> i64 {
-        if !self.counts(pod) {
+    fn standing(&self, view: &View<'s>, pod: &PodRef<'s>, node: NodeId) -> i64 {
+        if !self.counts(pod.id) {
             return 0;
         }
         let (_, _, most) = self.shares(pod);
         (self.others(view, pod, node) + 1).saturating_sub(most) as i64
     }
 
-    fn goal(&self, view: &View<'s>, pod: PodId, to: NodeId) -> Result<(), String> {
+    fn goal(&self, view: &View<'s>, pod: &PodRef<'s>, to: NodeId) -> Result<(), String> {
+        self.nodes.keeps(to)?;
         let (all, _, most) = self.shares(pod);
         let there = self.others(view, pod, to) + 1;
         if there > most {
             return Err(format!("which would hold {there} of {all} replicas, at most {most}"));
         }
-        let here = view.node_of(pod).map_or(0, |node| self.others(view, pod, node) + 1);
+        let old = view.pod(pod.id);
+        let here = view.node_of(pod.id).map_or(0, |node| self.others(view, &old, node) + 1);
         match there < here {
             true => Ok(()),
             false => Err(format!("which would hold {there} of {all} replicas, as here")),

@@ -36,6 +36,7 @@ use hashbrown::HashMap;
 use crate::anti_affinity::KeptAway;
 use crate::order::least_important_first;
 use crate::scope::{BoundScope, Scope};
+use crate::worked_on::WorkedOn;
 
 pub(crate) static DEF: StrategyDef = StrategyDef {
     name: "RemovePodsViolatingInterPodAntiAffinity",
@@ -59,7 +60,7 @@ impl Strategy for RemovePodsViolatingInterPodAntiAffinity {
     fn run(&self, turn: &mut Turn<'_, '_>) {
         let snapshot = turn.snapshot();
         let scope = self.scope.bind(snapshot);
-        let mut conflicts = Conflicts::new(snapshot, scope, turn.nodes());
+        let mut conflicts = Conflicts::new(turn, scope);
         for &node in turn.nodes() {
             let pods = turn.view().active_pods_on(node);
             let mut pods: Vec<PodId> = pods
@@ -88,8 +89,11 @@ impl Strategy for RemovePodsViolatingInterPodAntiAffinity {
 struct Conflicts<'s> {
     snapshot: &'s Snapshot,
     scope: BoundScope<'s>,
-    /// By node slot: whether it is worked on.
-    nodes: Vec<bool>,
+    nodes: WorkedOn,
+    /// Whether a node without the label is a place of its own, as upstream has it
+    /// (docs/spec/strategies.md section 9.3). For the scheduler it is none, so that a pod could land
+    /// there over and over.
+    nodes_are_places: bool,
     kept_away: KeptAway<'s>,
     /// For each set of pods that a term keeps away, and each label of nodes, who is where.
     places: HashMap<(*const [GroupId], Sym), Places>,
@@ -103,8 +107,7 @@ type Places = HashMap<Place, Vec<PodId>>;
 enum Place {
     /// Nodes whose label has this value.
     Domain(Sym),
-    /// A node without the label. Upstream takes it for a place of its own
-    /// (docs/spec/strategies.md section 9.3).
+    /// A node without the label.
     Node(NodeId),
 }
 
@@ -118,13 +121,12 @@ impl Place {
 }
 
 impl<'s> Conflicts<'s> {
-    fn new(snapshot: &'s Snapshot, scope: BoundScope<'s>, worked_on: &[NodeId]) -> Self {
-        let mut nodes = vec![false; snapshot.node_slots()];
-        for node in worked_on {
-            nodes[node.index()] = true;
-        }
+    fn new(turn: &Turn<'_, 's>, scope: BoundScope<'s>) -> Self {
+        let snapshot = turn.snapshot();
+        let nodes = WorkedOn::new(snapshot, turn.nodes());
         let kept_away = KeptAway::new(snapshot);
-        Self { snapshot, scope, nodes, kept_away, places: HashMap::new() }
+        let (nodes_are_places, places) = (!turn.knows_places(), HashMap::new());
+        Self { snapshot, scope, nodes, nodes_are_places, kept_away, places }
     }
 
     /// The first conflict of a pod, in words.
@@ -135,6 +137,9 @@ impl<'s> Conflicts<'s> {
             let key = term.topology_key;
             let groups = self.kept_away.of(term, pod.namespace);
             let place = Place::of(snapshot, node, key);
+            if matches!(place, Place::Node(_)) && !self.nodes_are_places {
+                return None;
+            }
             let there = self.places(&groups, key).get_mut(&place)?;
             // What is planned to go stays gone, so it need not be passed over again.
             let gone = there.iter().take_while(|&&other| view.is_gone(other)).count();
@@ -167,7 +172,7 @@ impl<'s> Conflicts<'s> {
             };
             pods.sort_by(|a, b| by_name(a).cmp(&by_name(b)));
             for pod in pods {
-                let node = snapshot.pod(pod).node.filter(|node| nodes[node.index()]);
+                let node = snapshot.pod(pod).node.filter(|&node| nodes.has(node));
                 if let Some(node) = node {
                     found.entry(Place::of(snapshot, node, key)).or_default().push(pod);
                 }

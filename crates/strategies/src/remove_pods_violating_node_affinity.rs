@@ -29,7 +29,7 @@ use std::cell::RefCell;
 use descheduler_cluster::affinity::NodeMatch;
 use descheduler_cluster::{NodeId, PodId, PodSpec, PreferredTerm, Snapshot};
 use descheduler_engine::{Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
-use descheduler_scheduler::View;
+use descheduler_scheduler::{PodRef, View};
 use hashbrown::HashMap;
 
 use crate::scope::{BoundScope, Scope};
@@ -121,10 +121,9 @@ struct Attraction<'s> {
 const NOT_SELECTED: i64 = 1 << 40;
 
 impl<'s> Judge<'s> for Attraction<'s> {
-    fn standing(&self, view: &View<'s>, pod: PodId, node: NodeId) -> i64 {
-        let snapshot = view.snapshot();
-        let spec = &*snapshot.pod(pod).spec;
-        if !self.scope.admits(pod) {
+    fn standing(&self, view: &View<'s>, pod: &PodRef<'s>, node: NodeId) -> i64 {
+        let (snapshot, spec) = (view.snapshot(), pod.spec);
+        if !self.scope.admits(pod.id) {
             return 0;
         }
         let of_kind = |kind: &Kind| match kind {
@@ -142,8 +141,13 @@ impl<'s> Judge<'s> for Attraction<'s> {
         self.kinds.iter().map(of_kind).sum()
     }
 
-    fn goal(&self, view: &View<'s>, pod: PodId, to: NodeId) -> Result<(), String> {
-        let here = view.node_of(pod).map_or(0, |node| self.standing(view, pod, node));
+    fn looks_around(&self) -> bool {
+        false
+    }
+
+    fn goal(&self, view: &View<'s>, pod: &PodRef<'s>, to: NodeId) -> Result<(), String> {
+        let old = view.pod(pod.id);
+        let here = view.node_of(pod.id).map_or(0, |node| self.standing(view, &old, node));
         match self.standing(view, pod, to) < here {
             true => Ok(()),
             false => Err("which its node affinity does not prefer".to_owned()),

@@ -25,7 +25,7 @@
 use descheduler_cluster::taints::tolerated;
 use descheduler_cluster::{Effect, NodeId, PodId, Snapshot, Taint};
 use descheduler_engine::{Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
-use descheduler_scheduler::View;
+use descheduler_scheduler::{PodRef, View};
 
 use crate::order::owners_take_turns;
 use crate::scope::{BoundScope, Scope};
@@ -92,12 +92,12 @@ struct Untolerated<'s> {
 }
 
 impl<'s> Judge<'s> for Untolerated<'s> {
-    fn standing(&self, view: &View<'s>, pod: PodId, node: NodeId) -> i64 {
+    fn standing(&self, view: &View<'s>, pod: &PodRef<'s>, node: NodeId) -> i64 {
         let snapshot = view.snapshot();
-        if !self.scope.admits(pod) {
+        if !self.scope.admits(pod.id) {
             return 0;
         }
-        let tolerations = &snapshot.pod(pod).spec.tolerations;
+        let tolerations = &pod.spec.tolerations;
         let violated = snapshot.node(node).taints.iter().filter(|taint| {
             self.strategy.counts(snapshot, taint)
                 && !tolerated(tolerations, taint, snapshot.strings())
@@ -105,7 +105,11 @@ impl<'s> Judge<'s> for Untolerated<'s> {
         violated.count() as i64
     }
 
-    fn goal(&self, view: &View<'s>, pod: PodId, to: NodeId) -> Result<(), String> {
+    fn looks_around(&self) -> bool {
+        false
+    }
+
+    fn goal(&self, view: &View<'s>, pod: &PodRef<'s>, to: NodeId) -> Result<(), String> {
         match self.standing(view, pod, to) {
             0 => Ok(()),
             _ => Err("which has a taint that it does not tolerate either".to_owned()),

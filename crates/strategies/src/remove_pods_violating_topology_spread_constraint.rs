@@ -35,7 +35,7 @@ use std::collections::BinaryHeap;
 
 use descheduler_cluster::{NodeId, PodId, Snapshot};
 use descheduler_engine::{Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
-use descheduler_scheduler::View;
+use descheduler_scheduler::{PodRef, View};
 use hashbrown::HashMap;
 
 use crate::order::least_important_first;
@@ -45,6 +45,7 @@ use crate::spread::tally::{Tally, pods_of};
 use crate::spread::walk::{self, Facts, Surplus};
 use crate::spread::{Kinds, Rule, Rules};
 use crate::upstream_fit::UpstreamFit;
+use crate::worked_on::WorkedOn;
 
 pub(crate) static DEF: StrategyDef = StrategyDef {
     name: "RemovePodsViolatingTopologySpreadConstraint",
@@ -109,13 +110,10 @@ impl RemovePodsViolatingTopologySpreadConstraint {
         let snapshot = turn.snapshot();
         let scope = self.scope.bind(snapshot);
         let mut tally = self.tally(snapshot, turn.nodes());
-        let mut works_on = vec![false; snapshot.node_slots()];
-        for node in turn.nodes() {
-            works_on[node.index()] = true;
-        }
+        let nodes = WorkedOn::new(snapshot, turn.nodes());
         let may_go = |pod: PodId| {
             let node = snapshot.pod(pod).node;
-            scope.admits(pod) && node.is_some_and(|node| works_on[node.index()])
+            scope.admits(pod) && node.is_some_and(|node| nodes.has(node))
         };
         for number in 0..tally.len() {
             tally.keep_up(turn.view());
@@ -254,14 +252,15 @@ struct Evenness<'s> {
 
 impl<'s> Judge<'s> for Evenness<'s> {
     /// The sum over the rules that count the pod and their domains of the pods that are too many.
-    fn standing(&self, view: &View<'s>, pod: PodId, node: NodeId) -> i64 {
+    fn standing(&self, view: &View<'s>, pod: &PodRef<'s>, node: NodeId) -> i64 {
         self.tally.borrow_mut().violation_with(view, pod, node)
     }
 
-    fn goal(&self, view: &View<'s>, pod: PodId, to: NodeId) -> Result<(), String> {
+    fn goal(&self, view: &View<'s>, pod: &PodRef<'s>, to: NodeId) -> Result<(), String> {
         let mut tally = self.tally.borrow_mut();
-        let Some(here) = view.node_of(pod) else { return Ok(()) };
-        for &number in tally.rules_of(pod) {
+        let Some(here) = view.node_of(pod.id) else { return Ok(()) };
+        let old = view.pod(pod.id);
+        for &number in &*tally.rules_of(&old) {
             let rule = tally.rule(number as usize);
             if rule.layout.domain_of(here).is_some() && rule.layout.domain_of(to).is_none() {
                 let key = self.snapshot.text(rule.constraint.topology_key);
@@ -269,7 +268,7 @@ impl<'s> Judge<'s> for Evenness<'s> {
             }
         }
         let there = tally.violation_with(view, pod, to);
-        let here = tally.violation_with(view, pod, here);
+        let here = tally.violation_with(view, &old, here);
         match there < here {
             true => Ok(()),
             false => Err(format!(

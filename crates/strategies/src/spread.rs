@@ -14,9 +14,10 @@
 use std::rc::Rc;
 
 use descheduler_cluster::{
-    GroupId, NodeId, NodeSelector, Pod, PodId, PodSpec, Resources, Selector, Snapshot,
+    GroupId, Interner, NodeId, NodeSelector, Pod, PodId, PodSpec, Resources, Selector, Snapshot,
     SpreadConstraint, Sym, Toleration, labels::value_of,
 };
+use descheduler_scheduler::PodRef;
 use hashbrown::HashMap;
 
 pub(crate) mod layout;
@@ -49,11 +50,21 @@ pub(crate) struct Kinds {
 /// A constraint with everything that decides what it means.
 pub(crate) struct Rule<'s> {
     pub(crate) constraint: &'s SpreadConstraint,
+    namespace: Sym,
+    selector: Option<Selector>,
     /// The pods that it counts.
     pub(crate) groups: Vec<GroupId>,
     pub(crate) layout: Rc<Layout>,
     /// The least that a pod which carries it requests, by resource.
     pub(crate) least: Resources,
+}
+
+impl Rule<'_> {
+    /// Whether it counts pods with such labels.
+    fn selects(&self, pod: &PodRef<'_>, strings: &Interner) -> bool {
+        let selector = self.selector.as_ref().filter(|_| pod.namespace == self.namespace);
+        selector.is_some_and(|selector| selector.matches(pod.labels, strings))
+    }
 }
 
 /// All rules of a cluster, in the order of the first pods that carry them.
@@ -185,15 +196,17 @@ impl<'s> Finder<'s> {
             tolerations: (upstream && constraint.honor_taints).then_some(&*spec.tolerations),
         };
         let Self { snapshot, index, rules, .. } = self;
+        if let Some(&at) = index.get(&identity) {
+            return Some(at);
+        }
         let groups = match &identity.selector {
-            _ if index.contains_key(&identity) => Vec::new(),
             Some(selector) => snapshot.groups_matching(pod.namespace, selector),
             None => Vec::new(),
         };
-        let at = *index.entry(identity).or_insert_with(|| {
-            rules.push(Rule { constraint, groups, layout, least: (*pod.requests).clone() });
-            rules.len() - 1
-        });
-        Some(at)
+        let (namespace, selector) = (identity.namespace, identity.selector.clone());
+        let least = (*pod.requests).clone();
+        rules.push(Rule { constraint, namespace, selector, groups, layout, least });
+        index.insert(identity, rules.len() - 1);
+        Some(rules.len() - 1)
     }
 }

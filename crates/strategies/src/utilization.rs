@@ -126,7 +126,7 @@ pub(crate) fn never_under<'s>(
         let pods = view.active_pods_on(id).filter(|&pod| belongs_to_node(snapshot, pod));
         let (mut used, mut count) = (Resources::default(), 0);
         for pod in pods {
-            used.add(meter.estimate(pod));
+            used.add(meter.estimate(&view.pod(pod)));
             count += 1;
         }
         used.set(ResourceId::PODS, count);
@@ -196,7 +196,12 @@ pub(crate) struct Relief<'p, 's> {
     excess: &'p Excess<'p, 's>,
     /// Which pods it is about; all without.
     only: Option<&'p dyn Fn(PodId) -> bool>,
+    /// Where it is asked: whether a pod's going would leave less of the excess.
+    helps: Option<&'p Helps<'p, 's>>,
 }
+
+/// Whether it would help a node if a pod left it, or why not.
+pub(crate) type Helps<'p, 's> = dyn Fn(&View<'s>, PodId, NodeId) -> Result<(), Reason> + 'p;
 
 /// Why a node still has too much, if it has.
 pub(crate) type Excess<'p, 's> = dyn Fn(&View<'s>, NodeId) -> Option<Reason> + 'p;
@@ -219,7 +224,8 @@ impl<'p, 's> Relief<'p, 's> {
                 distinct.push(list);
             }
         }
-        Self { meter, taints: distinct, headroom, namespaces, per_node, excess, only: None }
+        let (only, helps) = (None, None);
+        Self { meter, taints: distinct, headroom, namespaces, per_node, excess, only, helps }
     }
 
     /// Pods go wherever the turn knows a place for them.
@@ -230,13 +236,18 @@ impl<'p, 's> Relief<'p, 's> {
         excess: &'p Excess<'p, 's>,
     ) -> Self {
         const UNTAINTED: &[Taint] = &[];
-        let taints = vec![UNTAINTED];
-        Self { meter, taints, headroom: Vec::new(), namespaces, per_node, excess, only: None }
+        let (taints, headroom, only, helps) = (vec![UNTAINTED], Vec::new(), None, None);
+        Self { meter, taints, headroom, namespaces, per_node, excess, only, helps }
     }
 
     /// The same for those pods alone to which `only` says yes.
     pub(crate) fn only(self, only: &'p dyn Fn(PodId) -> bool) -> Self {
         Self { only: Some(only), ..self }
+    }
+
+    /// The same for those pods alone whose going helps.
+    pub(crate) fn helping(self, helps: &'p Helps<'p, 's>) -> Self {
+        Self { helps: Some(helps), ..self }
     }
 
     /// What the destinations have left.
@@ -264,6 +275,10 @@ impl<'p, 's> Relief<'p, 's> {
             }
             let pod = snapshot.pod(id);
             if !self.namespaces.admit(pod.namespace) {
+                continue;
+            }
+            if let Some(Err(reason)) = self.helps.map(|helps| helps(turn.view(), id, source)) {
+                turn.keep(id, reason);
                 continue;
             }
             if turn.evictable(id).is_ok() && !self.is_tolerated_somewhere(snapshot, id) {

@@ -63,6 +63,7 @@
 //! | `owner=KIND/NAME` | an owner reference; the first one is the controller |
 //! | `image=app`, `image=a,b` | a container for each image |
 //! | `cpu=100m`, `memory=1Gi`, `request:NAME=AMOUNT`, `limit:NAME=AMOUNT` | of the first container |
+//! | `hostPort=80` | a port of its node, held by the first container |
 //! | `priority=10` | `spec.priority` |
 //! | `toleration:KEY=VALUE:EFFECT` | a toleration; without `=VALUE` any value, without `:EFFECT` any effect; `toleration:*` tolerates everything |
 //! | `nodeSelector:KEY=VALUE` | a label that its node must have |

@@ -3,10 +3,11 @@
 //! For each rule it is also known how many domains hold how many pods. There are few different
 //! numbers, so a move is judged without a look at all domains.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use descheduler_cluster::{GroupId, NodeId, PodId, ResourceId, Snapshot};
-use descheduler_scheduler::View;
+use descheduler_scheduler::{PodRef, View};
 use hashbrown::{HashMap, HashSet};
 
 use super::layout::DomainId;
@@ -21,7 +22,7 @@ pub(crate) struct Tally<'s> {
     counts: Vec<Counts>,
     /// By group slot: the rules that count its pods.
     of_group: Vec<Vec<u32>>,
-    follower: Follower,
+    follower: Follower<'s>,
     /// The cluster as it was found: what room there is goes by that.
     found: View<'s>,
 }
@@ -67,10 +68,21 @@ impl<'s> Tally<'s> {
         &self.rules.all[number]
     }
 
-    /// The rules that count a pod.
-    pub(crate) fn rules_of(&self, pod: PodId) -> &[u32] {
-        let pod = self.snapshot.pod(pod);
-        if counts(pod) { &self.of_group[pod.group.index()] } else { &[] }
+    /// The rules that count a pod, in order.
+    pub(crate) fn rules_of(&self, pod: &PodRef<'s>) -> Cow<'_, [u32]> {
+        if !counts(self.snapshot.pod(pod.id)) {
+            return Cow::Borrowed(&[]);
+        }
+        match pod.group {
+            Some(group) => Cow::Borrowed(&self.of_group[group.index()]),
+            // Labels that no pod has yet.
+            None => {
+                let strings = self.snapshot.strings();
+                let rules = (0..).zip(&self.rules.all);
+                let counting = rules.filter(|(_, rule)| rule.selects(pod, strings));
+                Cow::Owned(counting.map(|(number, _)| number).collect())
+            }
+        }
     }
 
     /// How many pods a rule counts in a domain.
@@ -83,39 +95,51 @@ impl<'s> Tally<'s> {
         self.counts[rule].most(&self.rules.all[rule], &self.found)
     }
 
-    /// By how much the rules that count a pod would be violated if it were on a node.
-    pub(crate) fn violation_with(&mut self, view: &View<'s>, pod: PodId, node: NodeId) -> i64 {
+    /// By how much the rules that count a pod would be violated if it were on a node. Where the pod
+    /// comes in place of one with other labels, by how much more those are violated that count it
+    /// alone.
+    pub(crate) fn violation_with(
+        &mut self,
+        view: &View<'s>,
+        pod: &PodRef<'s>,
+        node: NodeId,
+    ) -> i64 {
         self.keep_up(view);
-        let Self { rules, counts: all, of_group, found, .. } = self;
-        let this = self.snapshot.pod(pod);
-        if !counts(this) {
-            return 0;
-        }
-        let now = view.node_of(pod);
-        let violations = of_group[this.group.index()].iter().map(|&number| {
+        let (old, new) = (self.rules_of(&view.pod(pod.id)), self.rules_of(pod));
+        let both: Vec<(u32, bool, bool)> = match old == new {
+            true => new.iter().map(|&rule| (rule, true, true)).collect(),
+            false => {
+                let all: BTreeSet<u32> = old.iter().chain(&*new).copied().collect();
+                let is_in = |rule: u32| (rule, old.contains(&rule), new.contains(&rule));
+                all.into_iter().map(is_in).collect()
+            }
+        };
+        let now = view.node_of(pod.id);
+        let Self { rules, counts: all, found, .. } = self;
+        let violations = both.into_iter().map(|(number, leaves, comes)| {
             let (rule, counts) = (&rules.all[number as usize], &mut all[number as usize]);
+            let before = if leaves { 0 } else { counts.violation(rule, found) };
+            let (now, node) = (now.filter(|_| leaves), Some(node).filter(|_| comes));
             counts.shift(rule, now, -1);
-            counts.shift(rule, Some(node), 1);
+            counts.shift(rule, node, 1);
             let violation = counts.violation(rule, found);
-            counts.shift(rule, Some(node), -1);
+            counts.shift(rule, node, -1);
             counts.shift(rule, now, 1);
-            violation
+            violation - before
         });
         violations.sum()
     }
 
     /// Takes into account what the view was told since the last time.
     pub(crate) fn keep_up(&mut self, view: &View<'s>) {
-        let Self { snapshot, rules, counts: all, of_group, follower, .. } = self;
+        let mut follower = std::mem::take(&mut self.follower);
         follower.catch_up(view, |pod, node, by| {
-            let pod = snapshot.pod(pod);
-            if !counts(pod) {
-                return;
-            }
-            for &number in &of_group[pod.group.index()] {
-                all[number as usize].shift(&rules.all[number as usize], node, by);
+            let rules = self.rules_of(pod).into_owned();
+            for number in rules {
+                self.counts[number as usize].shift(&self.rules.all[number as usize], node, by);
             }
         });
+        self.follower = follower;
     }
 }
 
