@@ -58,14 +58,23 @@ impl Timings {
     }
 }
 
-/// Plans a cluster once in a placement mode; the plan is left in `plan`.
+/// What is planned, and how moves are judged.
+pub(super) struct Task<'a> {
+    pub(super) policy: &'a Path,
+    /// The configuration of the scheduler, where it is not the usual one.
+    pub(super) scheduler: Option<&'a Path>,
+    pub(super) mode: &'a str,
+}
+
+/// Plans a cluster once; the plan is left in `plan`.
 pub(super) fn plan(
     binary: &Path,
-    (policy, mode): (&Path, &str),
+    task: &Task<'_>,
     cluster: &Path,
     plan: &Path,
 ) -> Result<Measured> {
     let context = || plan.display().to_string();
+    let Task { policy, scheduler, mode } = task;
     let before = cpu_of_children()?;
     let begun = Instant::now();
     let output = Command::new(binary)
@@ -75,6 +84,7 @@ pub(super) fn plan(
         .arg("--cluster")
         .arg(cluster)
         .args(["--placement", mode, "-o", "json", "--timings"])
+        .args(scheduler.iter().flat_map(|file| ["--scheduler-config".as_ref(), file.as_os_str()]))
         .stdin(Stdio::null())
         .stdout(File::create(plan).with_context(context)?)
         .stderr(Stdio::piped())

@@ -2,7 +2,8 @@
 //!
 //! Each policy of `tools/clustergen/policies/` is planned on each cluster: `none.yaml` is reading
 //! alone, one file each strategy alone, `all.yaml` all of them together; each in every placement
-//! mode. Of several runs the least of each time counts: on a machine with other work, more is noise.
+//! mode. A file of the same name in `tools/clustergen/schedulers/` is the configuration of the
+//! scheduler that is reckoned with. Of several runs the least of each time counts: on a machine with other work, more is noise.
 
 mod measure;
 mod table;
@@ -15,10 +16,13 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
 use crate::report;
-use measure::Measured;
+use measure::{Measured, Task};
 
 /// Where the policies lie.
 const POLICIES: &str = "tools/clustergen/policies";
+
+/// Where the configurations of the scheduler lie that some of them need.
+const SCHEDULERS: &str = "tools/clustergen/schedulers";
 
 /// The policy of nothing but reading.
 const NONE: &str = "none";
@@ -72,10 +76,11 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<()> {
             if name == NONE && mode != MODES[0] {
                 continue;
             }
-            let measured = best(runs, || measure::plan(&binary, (policy, mode), &cluster, &plan))
-                .with_context(|| {
-                format!("plan {} on {} nodes", policy.display(), size.nodes)
-            })?;
+            let scheduler = root.join(SCHEDULERS).join(policy.file_name().unwrap_or_default());
+            let scheduler = scheduler.exists().then_some(&*scheduler);
+            let task = Task { policy, scheduler, mode };
+            let measured = best(runs, || measure::plan(&binary, &task, &cluster, &plan))
+                .with_context(|| format!("plan {} on {} nodes", policy.display(), size.nodes))?;
             let row = Row { size, policy: name, mode, measured };
             report(&table::line(&row));
             rows.push(row);
