@@ -198,6 +198,7 @@ fn filter<'s>(
     let is_left =
         |step: &&Step<'_, '_>| known.is_none() || filter_basis(step.plugin) == Basis::More;
     let rest: Vec<&Step<'_, 's>> = steps.iter().filter(is_left).collect();
+    placement.feasible.reserve(cycle.snapshot().nodes().len());
     for &node in cycle.snapshot().nodes() {
         if only.is_some_and(|only| only.binary_search(&node).is_err()) {
             placement.infeasible.push((node, nothing_in_common()));

@@ -208,7 +208,16 @@ impl<'s> Known<'s> {
     }
 
     /// The first fault of a node that is known, with the place of its filter in the profile.
+    #[inline]
     pub(crate) fn fault(&self, node: NodeId) -> Option<(usize, Fault)> {
+        // Most nodes have none, and this is asked of every node for every pod.
+        if self.verdicts.of[node.index()] | self.sums.verdicts.of[node.index()] == 0 {
+            return None;
+        }
+        self.first_fault(node)
+    }
+
+    fn first_fault(&self, node: NodeId) -> Option<(usize, Fault)> {
         match (self.verdicts.get(node), self.sums.verdicts.get(node)) {
             (Some(one), Some(other)) => Some(if one.0 < other.0 { one } else { other }),
             (one, other) => one.or(other),

@@ -15,7 +15,7 @@ use crate::pod::PodRef;
 use crate::profile::Profile;
 use crate::reach::Reach;
 use crate::replacement::{self, Nothing, Replacement};
-use crate::search::{self, Winners};
+use crate::search::{self, Order, Winners};
 use crate::terms::Namespaces;
 use crate::topology::Topology;
 use crate::version::{Rules, Version};
@@ -33,7 +33,7 @@ pub struct Model<'s> {
     pub(crate) known: OfNodes<'s>,
     about: RefCell<HashMap<(&'s PodAffinityTerm, Sym), Rc<About>>>,
     /// The order in which nodes are searched.
-    order: Vec<NodeId>,
+    order: Order,
     /// How many pods each owner has.
     replicas: HashMap<Sym, i64>,
 }

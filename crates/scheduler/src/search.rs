@@ -42,7 +42,15 @@ struct Windows {
 }
 
 /// The order in which nodes are searched: one of each zone in turn.
-pub(crate) fn order(snapshot: &Snapshot) -> Vec<NodeId> {
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    nodes: Vec<NodeId>,
+    /// How many slots the snapshot has for nodes.
+    slots: usize,
+}
+
+/// The order for the nodes of a snapshot.
+pub(crate) fn order(snapshot: &Snapshot) -> Order {
     let label = |node: NodeId, keys: [&str; 2]| {
         let labels = &snapshot.node(node).labels;
         keys.into_iter().find_map(|key| value_of(labels, snapshot.sym(key))).unwrap_or(Sym::EMPTY)
@@ -60,7 +68,7 @@ pub(crate) fn order(snapshot: &Snapshot) -> Vec<NodeId> {
     }
     let longest = zones.iter().map(Vec::len).max().unwrap_or(0);
     let rounds = (0..longest).flat_map(|round| zones.iter().map(move |zone| zone.get(round)));
-    rounds.flatten().copied().collect()
+    Order { nodes: rounds.flatten().copied().collect(), slots: snapshot.node_slots() }
 }
 
 /// How many feasible nodes are enough, of `nodes` that come into question.
@@ -80,9 +88,9 @@ fn enough(profile: &Profile, nodes: usize) -> usize {
 
 impl Winners {
     /// The possible winners of a placement, with the nodes in the order of the search.
-    pub(crate) fn of(profile: &Profile, placement: &Placement, order: &[NodeId]) -> Self {
+    pub(crate) fn of(profile: &Profile, placement: &Placement, order: &Order) -> Self {
         let outside = placement.infeasible.iter().filter(|(_, fault)| fault.plugin.is_none());
-        let candidates = order.len() - outside.count();
+        let candidates = order.nodes.len() - outside.count();
         let enough = enough(profile, candidates);
         if placement.feasible.len() <= enough {
             return Self::top(&placement.feasible);
@@ -114,11 +122,12 @@ impl Winners {
 }
 
 impl Windows {
-    fn new(feasible: &[Candidate], order: &[NodeId], size: usize) -> Self {
-        let slots = order.iter().map(|node| node.index() + 1).max().unwrap_or(0);
-        let mut totals = vec![None; slots];
+    fn new(feasible: &[Candidate], order: &Order, size: usize) -> Self {
+        // By node slot; no score is that low.
+        const INFEASIBLE: i64 = i64::MIN;
+        let mut totals = vec![INFEASIBLE; order.slots];
         for candidate in feasible {
-            totals[candidate.node.index()] = Some(candidate.total);
+            totals[candidate.node.index()] = candidate.total;
         }
         let mut windows = Self {
             nodes: Vec::with_capacity(feasible.len()),
@@ -129,9 +138,10 @@ impl Windows {
         };
         // Starts at nodes that are not feasible lead to the next one that is.
         let mut waiting = 0;
-        for &node in order {
+        for &node in &order.nodes {
             waiting += 1;
-            if let Some(total) = totals[node.index()] {
+            let total = totals[node.index()];
+            if total != INFEASIBLE {
                 windows.nodes.push(node);
                 windows.totals.push(total);
                 windows.starts.push(std::mem::take(&mut waiting));
@@ -185,27 +195,31 @@ impl Windows {
 }
 
 /// For each start in a ring of values the most of the next `size` of them, and the place of the last
-/// that reaches it.
+/// that reaches it. `size` is from 1 to the number of values.
+///
+/// A window reaches from one block of `size` values into the next. The most of its part in the first
+/// block is found from the end of that block backwards, that of its part in the second from there on
+/// forwards: two comparisons a window, whatever its size, and no branch that depends on the values.
 fn most(values: &[i64], size: usize) -> Vec<(i64, usize)> {
     let count = values.len();
+    let ring: Vec<i64> = values.iter().chain(&values[..size - 1]).copied().collect();
     let mut most = Vec::with_capacity(count);
-    // Values that fall, each with its place, the first of which is the most of the window.
-    let mut falling: Vec<(usize, i64)> = Vec::with_capacity(size + 1);
-    let mut first = 0;
-    for (end, &value) in values.iter().chain(values).enumerate() {
-        while falling.len() > first && falling[falling.len() - 1].1 <= value {
-            falling.pop();
+    let mut backwards = vec![(i64::MIN, 0); size];
+    for begin in (0..count).step_by(size) {
+        let middle = begin + size;
+        let mut best = (i64::MIN, middle - 1);
+        for (at, &value) in ring[begin..middle].iter().enumerate().rev() {
+            best = if value > best.0 { (value, begin + at) } else { best };
+            backwards[at] = best;
         }
-        falling.push((end, value));
-        if end + 1 >= size {
-            let start = end + 1 - size;
-            if start == count {
-                break;
+        let mut forwards = (i64::MIN, 0);
+        for (at, &first) in backwards[..size.min(count - begin)].iter().enumerate() {
+            if at > 0 {
+                let last = middle + at - 1;
+                let value = ring[last];
+                forwards = if value >= forwards.0 { (value, last) } else { forwards };
             }
-            while falling[first].0 < start {
-                first += 1;
-            }
-            let (place, value) = falling[first];
+            let (value, place) = if at > 0 && forwards.0 >= first.0 { forwards } else { first };
             most.push((value, if place < count { place } else { place - count }));
         }
     }
@@ -250,6 +264,21 @@ mod tests {
             let mut found: Vec<usize> = windows.winners().iter().map(|n| n.index()).collect();
             found.sort_unstable();
             assert_eq!(found, slow_winners(&totals, size), "{totals:?} {size}");
+        }
+    }
+
+    #[test]
+    fn windows_of_any_size_have_their_last_top() {
+        // A few hundred values that repeat, in no order.
+        let values: Vec<i64> = (0_i64..211).map(|at| at * at * 7 % 23 - 11).collect();
+        for (count, size) in [(1, 1), (2, 1), (2, 2), (7, 3), (100, 99), (100, 100), (211, 50)] {
+            let values = &values[..count];
+            let slow = (0..count).map(|start| {
+                let window = (start..start + size).map(|at| (values[at % count], at));
+                let (value, at) = window.max().expect("no window is empty");
+                (value, at % count)
+            });
+            assert_eq!(most(values, size), slow.collect::<Vec<_>>(), "{size} of {count}");
         }
     }
 
