@@ -238,9 +238,13 @@ warning[unknown-plugin]: `Binpack` is no plugin of kube-scheduler
 
 
 "#]]);
-    for command in ["place --pod a/b", "plan --policy policy.yaml"] {
-        let config = "--scheduler-config scheduler_wrong.yaml";
-        descheduler(&format!("{command} --cluster dump {config}"))
+    let commands = [
+        "place --pod a/b --cluster dump",
+        "plan --policy policy.yaml --cluster dump",
+        "validate packing.yaml",
+    ];
+    for command in commands {
+        descheduler(&format!("{command} --scheduler-config scheduler_wrong.yaml"))
             .assert()
             .code(1)
             .stdout_eq("")

@@ -246,28 +246,6 @@ warning[unknown-plugin]: `Binpack` is no plugin of kube-scheduler
 
 
 "#]]);
-    descheduler("validate packing.yaml --scheduler-config scheduler_wrong.yaml")
-        .assert()
-        .code(1)
-        .stdout_eq(str![])
-        .stderr_eq(str![[r#"
-error[unknown-field]: unknown field `profile`
- --> scheduler_wrong.yaml:3:1
-  |
-3 | profile:
-  | ^^^^^^^
-  |
-  = help: did you mean `profiles`?
-
-error[out-of-range]: `percentageOfNodesToScore` is 120, not 0 to 100
- --> scheduler_wrong.yaml:5:27
-  |
-5 | percentageOfNodesToScore: 120
-  |                           ^^^
-
-error: `scheduler_wrong.yaml` cannot be used: 2 errors
-
-"#]]);
 }
 
 #[test]

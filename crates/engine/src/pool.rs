@@ -35,10 +35,10 @@ pub(crate) struct Pool {
 impl Pool {
     /// The pool of each profile, in policy order.
     pub(crate) fn all(snapshot: &Snapshot, policy: &Policy) -> Vec<Self> {
+        let of_policy = selected(snapshot, policy.node_selector.as_ref());
         let pool = |profile: &Profile| {
-            let of_policy = selected(snapshot, policy.node_selector.as_ref());
             let of_profile = selected(snapshot, profile.node_selector.as_ref());
-            let both = match (of_policy, of_profile) {
+            let both = match (of_policy.clone(), of_profile) {
                 (Some(one), Some(other)) => {
                     Some(one.iter().zip(&other).map(|(one, other)| *one && *other).collect())
                 }

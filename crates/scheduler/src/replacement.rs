@@ -27,13 +27,8 @@ impl<'s> Replacement<'s> {
     /// All that may come, with all that the evicted pod may still hold then.
     pub fn readings(&self) -> impl Iterator<Item = (PodRef<'s>, Old)> + use<'s> {
         let Self { pod, or, old } = *self;
-        let holds: &[Old] = match old {
-            Old::Unknown => &[Old::Terminating, Old::Gone],
-            Old::Terminating => &[Old::Terminating],
-            Old::Gone => &[Old::Gone],
-        };
         let pods = move || iter::once(pod).chain(or);
-        holds.iter().flat_map(move |&old| pods().map(move |pod| (pod, old)))
+        old.readings().iter().flat_map(move |&old| pods().map(move |pod| (pod, old)))
     }
 }
 
@@ -50,7 +45,7 @@ pub enum Old {
 
 impl Old {
     /// What has to be considered: both where it is not known.
-    pub fn readings(self) -> &'static [Self] {
+    fn readings(self) -> &'static [Self] {
         match self {
             Self::Terminating => &[Self::Terminating],
             Self::Gone => &[Self::Gone],

@@ -24,6 +24,7 @@ pub(crate) mod layout;
 pub(crate) mod tally;
 pub(crate) mod walk;
 
+use crate::worked_on::WorkedOn;
 use layout::{Layout, Layouts};
 
 /// How constraints are read.
@@ -111,13 +112,10 @@ impl<'s> Rules<'s> {
             templates: HashMap::new(),
             rules: Vec::new(),
         };
-        let mut works_on = vec![false; snapshot.node_slots()];
-        for node in nodes {
-            works_on[node.index()] = true;
-        }
+        let works_on = WorkedOn::new(snapshot, nodes);
         for &id in snapshot.pods() {
             let pod = snapshot.pod(id);
-            let is_there = pod.node.is_some_and(|node| works_on[node.index()]);
+            let is_there = pod.node.is_some_and(|node| works_on.has(node));
             if !pod.spec.spread.is_empty() && is_there && counts(pod) && admits(id) {
                 found.add(pod);
             }

@@ -373,17 +373,6 @@ fn text(plan: &Plan, snapshot: &Snapshot) -> String {
     out
 }
 
-/// The same objects in another order.
-fn shuffled(cluster: &Cluster, mut seed: u64) -> Cluster {
-    let mut cluster = cluster.clone();
-    for at in (1..cluster.objects.len()).rev() {
-        // The generator of Knuth's MMIX; its high bits are the good ones.
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        cluster.objects.swap(at, (seed >> 33) as usize % (at + 1));
-    }
-    cluster
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
@@ -399,7 +388,7 @@ proptest! {
         prop_assert!(!said.contains("the strategy failed inside"), "{}", said);
         prop_assert_eq!(text(&made(), &snapshot), said.clone(), "the second time");
 
-        let other = shuffled(&cluster, seed).snapshot();
+        let other = cluster.clone().shuffled(seed).snapshot();
         let again = plan(&other, &policy, &History::default(), &mut Unobserved);
         prop_assert_eq!(text(&again, &other), said, "in another order");
 

@@ -206,6 +206,19 @@ impl Cluster {
         self
     }
 
+    /// The same objects in another order, for each `seed` the same one.
+    #[must_use]
+    pub fn shuffled(mut self, mut seed: u64) -> Self {
+        for at in (1..self.objects.len()).rev() {
+            // The generator of Knuth's MMIX; its high bits are the good ones.
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            self.objects.swap(at, (seed >> 33) as usize % (at + 1));
+        }
+        self
+    }
+
     /// Gives the objects to Ingest.
     ///
     /// # Panics

@@ -198,9 +198,7 @@ fn is_sound(
     if text.contains("the strategy failed inside") {
         return Err("a strategy panicked".to_owned());
     }
-    let mut cluster = world.cluster();
-    shuffle(&mut cluster.objects, seed);
-    let snapshot = cluster.snapshot();
+    let snapshot = world.cluster().shuffled(seed).snapshot();
     let again = plan(&snapshot, policy, &History::default(), &mut Unobserved);
     match said(&again, &snapshot) {
         other if other == text => Ok(()),
@@ -251,12 +249,4 @@ fn said(plan: &Plan, snapshot: &Snapshot) -> String {
         line(format!("note {note}"));
     }
     text
-}
-
-fn shuffle<T>(items: &mut [T], mut seed: u64) {
-    for at in (1..items.len()).rev() {
-        // The generator of Knuth's MMIX; its high bits are the good ones.
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        items.swap(at, (seed >> 33) as usize % (at + 1));
-    }
 }

@@ -228,7 +228,7 @@ proptest! {
         prop_assert_eq!(audit(&first, &snapshot, &policy), [], "{}", said);
         prop_assert_eq!(text(&made(), &snapshot), said.clone(), "the second time");
 
-        let other = shuffled(&cluster, seed).snapshot();
+        let other = cluster.clone().shuffled(seed).snapshot();
         let again = plan(&other, &policy, &History::default(), &mut Unobserved);
         prop_assert_eq!(text(&again, &other), said, "in another order");
 
@@ -248,14 +248,4 @@ proptest! {
             prop_assert!(run.refusals.iter().all(|refused| !mine.contains(&refused.pod)));
         }
     }
-}
-
-/// The same objects in another order.
-fn shuffled(cluster: &Cluster, mut seed: u64) -> Cluster {
-    let mut cluster = cluster.clone();
-    for at in (1..cluster.objects.len()).rev() {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        cluster.objects.swap(at, (seed >> 33) as usize % (at + 1));
-    }
-    cluster
 }

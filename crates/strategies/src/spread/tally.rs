@@ -70,19 +70,7 @@ impl<'s> Tally<'s> {
 
     /// The rules that count a pod, in order.
     pub(crate) fn rules_of(&self, pod: &PodRef<'s>) -> Cow<'_, [u32]> {
-        if !counts(self.snapshot.pod(pod.id)) {
-            return Cow::Borrowed(&[]);
-        }
-        match pod.group {
-            Some(group) => Cow::Borrowed(&self.of_group[group.index()]),
-            // Labels that no pod has yet.
-            None => {
-                let strings = self.snapshot.strings();
-                let rules = (0..).zip(&self.rules.all);
-                let counting = rules.filter(|(_, rule)| rule.selects(pod, strings));
-                Cow::Owned(counting.map(|(number, _)| number).collect())
-            }
-        }
+        counting(self.snapshot, &self.rules, &self.of_group, pod)
     }
 
     /// How many pods a rule counts in a domain.
@@ -132,14 +120,33 @@ impl<'s> Tally<'s> {
 
     /// Takes into account what the view was told since the last time.
     pub(crate) fn keep_up(&mut self, view: &View<'s>) {
-        let mut follower = std::mem::take(&mut self.follower);
+        let Self { snapshot, rules, counts: all, of_group, follower, .. } = self;
         follower.catch_up(view, |pod, node, by| {
-            let rules = self.rules_of(pod).into_owned();
-            for number in rules {
-                self.counts[number as usize].shift(&self.rules.all[number as usize], node, by);
+            for &number in &*counting(snapshot, rules, of_group, pod) {
+                all[number as usize].shift(&rules.all[number as usize], node, by);
             }
         });
-        self.follower = follower;
+    }
+}
+
+/// The rules that count a pod, in order; `of_group` has them for the pods of the snapshot.
+fn counting<'g, 's>(
+    snapshot: &Snapshot,
+    rules: &Rules<'s>,
+    of_group: &'g [Vec<u32>],
+    pod: &PodRef<'s>,
+) -> Cow<'g, [u32]> {
+    if !counts(snapshot.pod(pod.id)) {
+        return Cow::Borrowed(&[]);
+    }
+    match pod.group {
+        Some(group) => Cow::Borrowed(&of_group[group.index()]),
+        // Labels that no pod has yet.
+        None => {
+            let selects = |(_, rule): &(u32, &Rule<'s>)| rule.selects(pod, snapshot.strings());
+            let counting = (0..).zip(&rules.all).filter(selects);
+            Cow::Owned(counting.map(|(number, _)| number).collect())
+        }
     }
 }
 
