@@ -9,21 +9,42 @@ mod tidy;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test | tidy | codegen [--check] | \
-                     bench [--sizes NODES/PODS,..] [--runs N] | \
-                     oracle [--cases N] [--seeds N,..] [--file CASES] [--versions 1.36,..] \
-                     [--release]";
+use clap::{Parser, Subcommand};
+
+/// Development tasks.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Everything that must pass before a change lands.
+    Test,
+    /// Checks the layout of the repository and rules that no other tool knows.
+    Tidy,
+    /// Writes what is made from the sources: manual pages, JSON Schema.
+    Codegen {
+        /// Only says whether something is out of date.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Measures reading and planning on generated clusters.
+    Bench(bench::Options),
+    /// Compares the scheduler model with the plugins of the real kube-scheduler.
+    Oracle(oracle::Options),
+}
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["test"] => return test::run(),
-        ["tidy"] => tidy::run(&root()),
-        ["codegen"] => codegen::write(&root()),
-        ["codegen", "--check"] => codegen::check(&root()),
-        ["bench", ref options @ ..] => bench::run(&root(), options),
-        ["oracle", ref options @ ..] => oracle::run(&root(), options),
-        _ => Err(anyhow::anyhow!(USAGE)),
+    let outcome = match Cli::parse().task {
+        Task::Test => return test::run(),
+        Task::Tidy => tidy::run(&root()),
+        Task::Codegen { check: false } => codegen::write(&root()),
+        Task::Codegen { check: true } => codegen::check(&root()),
+        Task::Bench(options) => bench::run(&root(), &options),
+        Task::Oracle(options) => oracle::run(&root(), options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -43,4 +64,38 @@ fn root() -> PathBuf {
 #[expect(clippy::print_stdout, reason = "a task talks to the person who started it")]
 fn report(line: &str) {
     println!("{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn options_are_read() {
+        let read = |line: &str| Cli::try_parse_from(line.split(' ')).map(|cli| cli.task);
+        for right in [
+            "xtask codegen --check",
+            "xtask bench --sizes 10,20/70 --runs 2",
+            "xtask oracle --cases 5 --seeds 1,2 --versions 1.34,1.37 --release",
+            "xtask oracle --file cases.jsonl",
+        ] {
+            assert!(read(right).is_ok(), "{right}");
+        }
+        for wrong in [
+            "xtask",
+            "xtask bench --sizes many",
+            "xtask bench --runs 0",
+            "xtask oracle --versions 1.3",
+            "xtask oracle --file cases.jsonl --seeds 1",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
 }

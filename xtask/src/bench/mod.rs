@@ -8,11 +8,13 @@
 mod measure;
 mod table;
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use clap::Args;
 use serde::Serialize;
 
 use crate::report;
@@ -26,9 +28,6 @@ const SCHEDULERS: &str = "tools/clustergen/schedulers";
 
 /// The policy of nothing but reading.
 const NONE: &str = "none";
-
-/// Runs of each policy on each cluster, unless `--runs` says otherwise.
-const RUNS: usize = 3;
 
 /// Where pods may go: as upstream plans, wherever there is room, only where it is better.
 const MODES: [&str; 3] = ["off", "feasible", "improving"];
@@ -46,6 +45,12 @@ const SIZES: [Size; 3] = [
     Size { nodes: 5_000, pods: 150_000 },
 ];
 
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.nodes, self.pods)
+    }
+}
+
 /// The best of several runs of one policy on one cluster in one mode, each figure by itself.
 #[derive(Serialize)]
 struct Row {
@@ -57,9 +62,19 @@ struct Row {
     measured: Measured,
 }
 
+/// What is measured.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Sizes of the clusters: NODES/PODS, or NODES for thirty pods a node.
+    #[arg(long, value_delimiter = ',', value_parser = size, default_values_t = SIZES)]
+    sizes: Vec<Size>,
+    /// Runs of each policy on each cluster; the least of each time counts.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..))]
+    runs: u8,
+}
+
 /// Measures, prints a table, and writes the same to `bench/results.json` in the target folder.
-pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<()> {
-    let (sizes, runs) = options(arguments)?;
+pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
     let folder = target.join("bench");
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
@@ -68,7 +83,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<()> {
     let policies = policies(&root.join(POLICIES))?;
     let plan = folder.join("plan.json");
     let mut rows = Vec::new();
-    for size in sizes {
+    for &size in &options.sizes {
         let cluster = cluster(&target.join("release/clustergen"), &folder, size)?;
         for (policy, mode) in policies.iter().flat_map(|policy| MODES.map(|mode| (policy, mode))) {
             let name = policy.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -79,7 +94,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<()> {
             let scheduler = root.join(SCHEDULERS).join(policy.file_name().unwrap_or_default());
             let scheduler = scheduler.exists().then_some(&*scheduler);
             let task = Task { policy, scheduler, mode };
-            let measured = best(runs, || measure::plan(&binary, &task, &cluster, &plan))
+            let measured = best(options.runs, || measure::plan(&binary, &task, &cluster, &plan))
                 .with_context(|| format!("plan {} on {} nodes", policy.display(), size.nodes))?;
             let row = Row { size, policy: name, mode, measured };
             report(&table::line(&row));
@@ -94,20 +109,6 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<()> {
     fs::write(&path, format!("{results:#}\n")).with_context(|| path.display().to_string())
 }
 
-fn options(arguments: &[&str]) -> Result<(Vec<Size>, usize)> {
-    let (mut sizes, mut runs) = (SIZES.to_vec(), RUNS);
-    let mut rest = arguments.iter();
-    while let Some(option) = rest.next() {
-        let value = rest.next().with_context(|| format!("`{option}` wants a value"))?;
-        match *option {
-            "--sizes" => sizes = value.split(',').map(size).collect::<Result<_>>()?,
-            "--runs" => runs = value.parse().with_context(|| format!("a number, not `{value}`"))?,
-            _ => bail!("unknown option `{option}`; there are --sizes and --runs"),
-        }
-    }
-    Ok((sizes, runs))
-}
-
 /// Reads `2000/60000`, or `2000` for thirty pods a node.
 fn size(text: &str) -> Result<Size> {
     let number = |text: &str| {
@@ -120,7 +121,7 @@ fn size(text: &str) -> Result<Size> {
 }
 
 /// The least of each time over several runs.
-fn best(runs: usize, run: impl Fn() -> Result<Measured>) -> Result<Measured> {
+fn best(runs: u8, run: impl Fn() -> Result<Measured>) -> Result<Measured> {
     let mut best = run()?;
     for _ in 1..runs {
         best.keep_least(run()?);
@@ -180,11 +181,11 @@ mod tests {
 
     #[test]
     fn sizes_are_read() {
-        let (sizes, runs) = options(&["--sizes", "10,20/70", "--runs", "2"]).unwrap();
-        assert_eq!(sizes, [Size { nodes: 10, pods: 300 }, Size { nodes: 20, pods: 70 }]);
-        assert_eq!(runs, 2);
-        assert_eq!(options(&[]).unwrap(), (SIZES.to_vec(), RUNS));
-        assert!(options(&["--sizes", "many"]).is_err());
-        assert!(options(&["--runs"]).is_err());
+        assert_eq!(size("10").unwrap(), Size { nodes: 10, pods: 300 });
+        assert_eq!(size("20/70").unwrap(), Size { nodes: 20, pods: 70 });
+        assert!(size("many").is_err());
+        for default in SIZES {
+            assert_eq!(size(&default.to_string()).unwrap(), default);
+        }
     }
 }

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Instant, SystemTime};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use clap::Args;
 
 use crate::report;
 use compare::{Difference, Tally};
@@ -21,6 +22,8 @@ use compare::{Difference, Tally};
 const SOURCES: &str = "e2e/scheduler-oracle";
 /// The versions that it can be built for.
 const VERSIONS: [&str; 4] = ["1.34", "1.35", "1.36", "1.37"];
+/// The one that is compared with, unless another is asked for.
+const VERSION: &str = "1.36";
 /// What makes random cases, each an equal share.
 const GENERATORS: [&str; 2] = ["gen_cases.py", "rare_cases.py"];
 /// Cases for each seed, unless `--cases` says otherwise. The tests take as many.
@@ -32,68 +35,42 @@ const SHOWN: usize = 5;
 const RETRIES: usize = 10;
 
 /// What is compared.
-struct Plan {
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Random cases for each seed. The tests take as many as the default.
+    #[arg(long, default_value_t = CASES)]
     cases: usize,
+    /// Seeds of the random cases [default: one from the clock].
+    #[arg(long, value_delimiter = ',')]
     seeds: Vec<u64>,
     /// Cases that are there already, in place of random ones.
+    #[arg(long, conflicts_with = "seeds")]
     file: Option<PathBuf>,
-    versions: Vec<&'static str>,
+    /// Versions of kube-scheduler.
+    #[arg(long, value_delimiter = ',', value_parser = VERSIONS, default_value = VERSION)]
+    versions: Vec<String>,
+    /// Takes the release build of the descheduler.
+    #[arg(long)]
     release: bool,
 }
 
-impl Default for Plan {
-    fn default() -> Self {
-        Self { cases: CASES, seeds: vec![1], file: None, versions: vec!["1.36"], release: false }
-    }
-}
-
 /// Compares as asked.
-pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<()> {
-    let plan = options(arguments)?;
-    let tools = Tools::find(root, &plan.versions)?;
-    compare(&tools, &plan)
+pub(crate) fn run(root: &Path, mut options: Options) -> Result<()> {
+    if options.seeds.is_empty() {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        options.seeds.push(now.map_or(1, |now| now.as_secs()));
+    }
+    let tools = Tools::find(root, &options.versions)?;
+    compare(&tools, &options)
 }
 
 /// A share of it that is always the same and takes seconds, once Go has built; `Err` with the
 /// reason if it cannot be had here.
 pub(crate) fn share(root: &Path) -> Result<impl FnOnce() -> Result<()>> {
-    let plan = Plan::default();
-    let tools = Tools::find(root, &plan.versions)?;
-    Ok(move || compare(&tools, &plan))
-}
-
-fn options(arguments: &[&str]) -> Result<Plan> {
-    let mut plan = Plan { seeds: Vec::new(), ..Plan::default() };
-    let mut rest = arguments.iter();
-    while let Some(option) = rest.next() {
-        if *option == "--release" {
-            plan.release = true;
-            continue;
-        }
-        let value = rest.next().with_context(|| format!("`{option}` wants a value"))?;
-        let number =
-            |text: &str| text.parse().with_context(|| format!("expected a number, found `{text}`"));
-        match *option {
-            "--cases" => plan.cases = usize::try_from(number(value)?)?,
-            "--seeds" => plan.seeds = value.split(',').map(number).collect::<Result<_>>()?,
-            "--file" => plan.file = Some(PathBuf::from(value)),
-            "--versions" => plan.versions = value.split(',').map(version).collect::<Result<_>>()?,
-            _ => bail!(
-                "unknown option `{option}`; there are --cases, --seeds, --file, --versions and \
-                 --release"
-            ),
-        }
-    }
-    if plan.seeds.is_empty() {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        plan.seeds.push(now.map_or(1, |now| now.as_secs()));
-    }
-    Ok(plan)
-}
-
-fn version(text: &str) -> Result<&'static str> {
-    let found = VERSIONS.into_iter().find(|version| *version == text);
-    found.with_context(|| format!("known versions are {}, not `{text}`", VERSIONS.join(", ")))
+    let versions = vec![VERSION.to_owned()];
+    let options = Options { cases: CASES, seeds: vec![1], file: None, versions, release: false };
+    let tools = Tools::find(root, &options.versions)?;
+    Ok(move || compare(&tools, &options))
 }
 
 /// What it takes, and where it goes.
@@ -105,7 +82,7 @@ struct Tools {
 
 impl Tools {
     /// Makes sure that Python, Go and the sources of kube-scheduler are there.
-    fn find(root: &Path, versions: &[&str]) -> Result<Self> {
+    fn find(root: &Path, versions: &[String]) -> Result<Self> {
         let target =
             std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
         let folder = target.join("scheduler-oracle");
@@ -118,7 +95,7 @@ impl Tools {
         for version in versions {
             // Downloads what is not there yet, and builds nothing.
             report(&format!("kube-scheduler {version}: looking for its sources"));
-            let module = match *version {
+            let module = match version.as_str() {
                 "1.36" => "go.mod".to_owned(),
                 version => format!("mods/{version}.mod"),
             };
@@ -205,8 +182,8 @@ fn lines(bytes: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect()
 }
 
-fn compare(tools: &Tools, plan: &Plan) -> Result<()> {
-    let Plan { cases, seeds, file, versions, release } = plan;
+fn compare(tools: &Tools, options: &Options) -> Result<()> {
+    let Options { cases, seeds, file, versions, release } = options;
     let model = build_model(&tools.target, *release)?;
     let mut differ = 0;
     for version in versions {
@@ -317,24 +294,4 @@ fn show(tools: &Tools, version: &str, left: &[&Difference], texts: &[String]) ->
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_are_read() {
-        let plan = options(&["--cases", "5", "--seeds", "1,2", "--versions", "1.34,1.37"]);
-        let plan = plan.expect("they are right");
-        assert_eq!((plan.cases, plan.seeds, plan.release), (5, vec![1, 2], false));
-        assert_eq!(plan.versions, ["1.34", "1.37"]);
-        assert_eq!(options(&["--release"]).expect("it is right").seeds.len(), 1);
-        let file = options(&["--file", "cases.jsonl"]).expect("it is right").file;
-        assert_eq!(file.as_deref(), Some(Path::new("cases.jsonl")));
-        for wrong in [&["--cases"][..], &["--cases", "many"], &["--versions", "1.3"], &["--x", "1"]]
-        {
-            assert!(options(wrong).is_err(), "{wrong:?}");
-        }
-    }
 }
