@@ -30,6 +30,7 @@ mod salvage;
 mod selectors;
 mod spec;
 mod storage;
+mod store;
 mod templates;
 mod usage;
 mod workloads;
@@ -40,13 +41,14 @@ use budgets::BudgetDraft;
 use drafts::Draft;
 use pools::Pools;
 pub use salvage::check_syntax;
+pub use store::Store;
 use templates::Class;
 
 /// Lists within lists are followed this deep; each level reads its text once more.
 const LIST_DEPTH_MAX: usize = 8;
 
 /// Collects objects until [`Ingest::finish`].
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Ingest {
     pools: Pools,
     files: Vec<Arc<str>>,

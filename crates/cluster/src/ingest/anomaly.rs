@@ -21,7 +21,7 @@ pub struct Anomaly {
     pub problem: String,
     /// The field, as `spec.containers[0].image`; empty when it is about the whole object.
     pub field: String,
-    /// The file it was found in.
+    /// The file it was found in; empty for a live cluster.
     pub file: Arc<str>,
     /// Its number there, from 0.
     pub index: u64,
@@ -30,7 +30,11 @@ pub struct Anomaly {
 impl fmt::Display for Anomaly {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { object, problem, field: _, file, index } = self;
-        write!(f, "{object}: {problem} ({file}, object {index})")
+        write!(f, "{object}: {problem}")?;
+        match file.is_empty() {
+            true => Ok(()),
+            false => write!(f, " ({file}, object {index})"),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::wire::{self, IntOrPercent, text};
 use crate::workloads::WorkloadKind;
 
 /// A budget as read; what it allows is found when all pods are known.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct BudgetDraft {
     selector: Option<Selector>,
     unhealthy: UnhealthyPolicy,

@@ -11,7 +11,7 @@ use crate::intern::{Interner, Sym};
 use crate::wire::{Metadata, text};
 
 /// An object that has been read but not placed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Draft<T> {
     pub(super) namespace: Sym,
     pub(super) name: Box<str>,
@@ -21,10 +21,10 @@ pub(super) struct Draft<T> {
 }
 
 /// What tells one state of an object from another.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct State {
     /// `metadata.resourceVersion`, if it is a number: the greater one is the later state.
-    version: Option<NonZeroU64>,
+    pub(super) version: Option<NonZeroU64>,
     /// A number that depends on the text of the object alone; decides between two states of one
     /// object when the version does not.
     content: u64,

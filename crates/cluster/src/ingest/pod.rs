@@ -87,7 +87,7 @@ impl Object for PodObject {
 }
 
 /// A pod that has been read. There are many, so what the pod holds itself is not kept twice.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PodDraft {
     pub(super) state: State,
     pub(super) pod: Pod,

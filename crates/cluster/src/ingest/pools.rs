@@ -7,6 +7,7 @@ use hashbrown::{HashMap, HashSet, HashTable};
 use rustc_hash::FxBuildHasher;
 
 use super::anomaly::Flaws;
+use super::pod::PodDraft;
 use crate::intern::{Interner, Sym};
 use crate::labels::Labels;
 use crate::pod::Owner;
@@ -16,8 +17,11 @@ use crate::snapshot::{Group, GroupId};
 use crate::spec::PodSpec;
 use crate::wire::{self, Amounts, Metadata, Strings, Text, text};
 
+/// So many groups without pods are not worth tidying up.
+const GROUPS_LOOSE_MAX: usize = 1024;
+
 /// Everything that is stored once and referred to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pools {
     pub(super) strings: Interner,
     pub(super) resources: Vec<Box<str>>,
@@ -138,6 +142,33 @@ impl Pools {
         let owners: Arc<[Owner]> = owners.into();
         self.owners.insert(Arc::clone(&owners));
         owners
+    }
+
+    /// Lets go of what nothing refers to any more.
+    pub(super) fn drop_unused(&mut self) {
+        self.specs.retain(|shared| Arc::strong_count(shared) > 1);
+        self.owners.retain(|shared| Arc::strong_count(shared) > 1);
+        self.requests.retain(|shared| Arc::strong_count(shared) > 1);
+    }
+
+    /// Numbers the groups anew once most of them have lost their pods.
+    pub(super) fn regroup(&mut self, pods: &mut [PodDraft]) {
+        let mut used = vec![false; self.groups.len()];
+        pods.iter().for_each(|draft| used[draft.pod.group.index()] = true);
+        let in_use = used.iter().filter(|&&used| used).count();
+        if self.groups.len() <= 2 * in_use + GROUPS_LOOSE_MAX {
+            return;
+        }
+        self.group_ids.clear();
+        let old = std::mem::take(&mut self.groups).into_iter().zip(used);
+        let new_ids: Vec<Option<GroupId>> = old
+            .map(|(group, used)| used.then(|| self.group(group.namespace, group.labels)))
+            .collect();
+        for draft in pods {
+            if let Some(id) = new_ids[draft.pod.group.index()] {
+                draft.pod.group = id;
+            }
+        }
     }
 
     /// The group of a namespace and labels, numbered by arrival until all is known.

@@ -10,6 +10,7 @@ mod order;
 mod resources;
 mod specs;
 mod storage;
+mod store;
 mod workloads;
 
 fn read(objects: &[&str]) -> (Snapshot, Vec<Anomaly>) {

@@ -81,7 +81,11 @@ const WORKLOADS: [&str; 8] = [
 /// All that can be asked of a snapshot, without the numbers behind symbols.
 fn render(objects: &[&str]) -> String {
     let (snapshot, anomalies) = read(objects);
-    let mut text = format!("{}\n{:#?}\n", snapshot.taken_at(), said(&anomalies));
+    format!("{:#?}\n{}", said(&anomalies), render_snapshot(&snapshot))
+}
+
+pub(super) fn render_snapshot(snapshot: &Snapshot) -> String {
+    let mut text = format!("{}\n", snapshot.taken_at());
     for &id in snapshot.nodes() {
         let node = snapshot.node(id);
         let crate::Node { name, created, labels, taints, unschedulable, ready, .. } = node;
@@ -90,24 +94,24 @@ fn render(objects: &[&str]) -> String {
         let _ = writeln!(
             text,
             "{name} {created:?} {:?} {taints:?} {unschedulable} {ready} {:?} {:?} {:?}",
-            pairs(&snapshot, labels),
-            amounts(&snapshot, &node.allocatable),
-            amounts(&snapshot, &node.capacity),
+            pairs(snapshot, labels),
+            amounts(snapshot, &node.allocatable),
+            amounts(snapshot, &node.capacity),
             snapshot.pods_on(id),
         );
     }
     for &id in snapshot.pods() {
-        render_pod(&snapshot, id, &mut text);
+        render_pod(snapshot, id, &mut text);
     }
     for group in (0..snapshot.group_slots()).map(crate::GroupId::from_index) {
         let group = snapshot.group(group);
-        let _ = writeln!(text, "{:?} {:?}", pairs(&snapshot, &group.labels), group.pods);
+        let _ = writeln!(text, "{:?} {:?}", pairs(snapshot, &group.labels), group.pods);
     }
     for budget in (0..snapshot.budget_slots()).map(crate::BudgetId::from_index) {
         let budget = snapshot.budget(budget);
         let _ = writeln!(text, "{} {:?}", budget.name, budget.allowance);
     }
-    render_objects(&snapshot, &mut text);
+    render_objects(snapshot, &mut text);
     text
 }
 
