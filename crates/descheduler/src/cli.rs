@@ -14,7 +14,7 @@ use jiff::Timestamp;
     version,
     max_term_width = 100,
     override_usage = "descheduler <COMMAND>",
-    after_help = "This version plans from files. Running against a live cluster is not there yet."
+    after_help = "This version plans, from files or a live cluster. Carrying plans out is not there yet."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -56,7 +56,7 @@ Exit codes: 0 done, 1 you can fix it, 2 environment or bug; 3 with --check when 
 /// Show what would be evicted and why, and what stays and why; changes nothing
 #[derive(Args, Debug)]
 #[command(
-    override_usage = "descheduler plan --policy <FILE> --cluster <PATH> [OPTIONS]",
+    override_usage = "descheduler plan --policy <FILE> (--cluster <PATH> | --kubeconfig <FILE>) [OPTIONS]",
     after_help = PLAN_HELP
 )]
 pub(crate) struct PlanArgs {
@@ -85,10 +85,15 @@ pub(crate) struct InputArgs {
 
     /// A file or folder with objects of the cluster in YAML or JSON, or - for standard input; may
     /// be given several times
-    #[arg(long, value_name = "PATH", required_unless_present = "kubeconfig")]
+    #[arg(long, value_name = "PATH", conflicts_with = "kubeconfig")]
     pub(crate) cluster: Vec<PathBuf>,
 
-    /// The moment that ages are counted from [default: the newest timestamp in the cluster files]
+    /// Instead of files: how to reach a live cluster [default: the service account, in a pod]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// The moment that ages are counted from [default: the newest timestamp in the cluster files,
+    /// or now]
     #[arg(long, value_name = "RFC3339", value_parser = moment)]
     pub(crate) now: Option<Timestamp>,
 
@@ -99,9 +104,6 @@ pub(crate) struct InputArgs {
 
     #[command(flatten)]
     pub(crate) scheduler: SchedulerArgs,
-
-    #[arg(long, hide = true)]
-    pub(crate) kubeconfig: Option<PathBuf>,
 }
 
 /// Which scheduler to reckon with.
@@ -111,32 +113,40 @@ pub(crate) struct SchedulerArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) scheduler_config: Option<PathBuf>,
 
-    /// The version of kube-scheduler: 1.34, 1.35, 1.36 or 1.37 [default: 1.36]
+    /// The version of kube-scheduler: 1.34, 1.35, 1.36 or 1.37 [default: 1.36, or what
+    /// the live cluster has]
     #[arg(long, value_name = "VERSION")]
     pub(crate) scheduler_version: Option<String>,
 }
 
 /// Show where the scheduler could put a pod now, how well, and why not elsewhere
 #[derive(Args, Debug)]
-#[command(override_usage = "descheduler place --cluster <PATH> --pod <NAMESPACE/NAME> [OPTIONS]")]
+#[command(
+    override_usage = "descheduler place (--cluster <PATH> | --kubeconfig <FILE>) --pod <NAMESPACE/NAME> [OPTIONS]"
+)]
 pub(crate) struct PlaceArgs {
     /// A file or folder with objects of the cluster in YAML or JSON, or - for standard input; may
     /// be given several times
-    #[arg(long, value_name = "PATH", required_unless_present = "cases")]
+    #[arg(long, value_name = "PATH", conflicts_with = "kubeconfig")]
     pub(crate) cluster: Vec<PathBuf>,
+
+    /// Instead of files: how to reach a live cluster [default: the service account, in a pod]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
 
     /// The pod, as if it had no node yet
     #[arg(long, value_name = "NAMESPACE/NAME", required_unless_present = "cases")]
     pub(crate) pod: Option<String>,
 
     /// Instead of a cluster: cases in JSON, one a line or in an array, each a cluster of its own
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["cluster", "pod", "now"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cluster", "kubeconfig", "pod", "now"])]
     pub(crate) cases: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) scheduler: SchedulerArgs,
 
-    /// The moment that ages are counted from [default: the newest timestamp in the cluster files]
+    /// The moment that ages are counted from [default: the newest timestamp in the cluster files,
+    /// or now]
     #[arg(long, value_name = "RFC3339", value_parser = moment)]
     pub(crate) now: Option<Timestamp>,
 

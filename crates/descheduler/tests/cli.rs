@@ -40,7 +40,7 @@ Options:
   -h, --help     Print help
   -V, --version  Print version
 
-This version plans from files. Running against a live cluster is not there yet.
+This version plans, from files or a live cluster. Carrying plans out is not there yet.
 
 "#]];
     descheduler("--help").assert().code(0).stdout_eq(help).stderr_eq("");
@@ -51,21 +51,23 @@ fn help_of_plan() {
     let help = str![[r#"
 Show what would be evicted and why, and what stays and why; changes nothing
 
-Usage: descheduler plan --policy <FILE> --cluster <PATH> [OPTIONS]
+Usage: descheduler plan --policy <FILE> (--cluster <PATH> | --kubeconfig <FILE>) [OPTIONS]
 
 Options:
       --policy <FILE>                The policy, descheduler/v1alpha2 or v1alpha1
       --cluster <PATH>               A file or folder with objects of the cluster in YAML or JSON,
                                      or - for standard input; may be given several times
+      --kubeconfig <FILE>            Instead of files: how to reach a live cluster [default: the
+                                     service account, in a pod]
       --now <RFC3339>                The moment that ages are counted from [default: the newest
-                                     timestamp in the cluster files]
+                                     timestamp in the cluster files, or now]
       --placement <MODE>             What must be known about where a pod would land [default: what
                                      the policy says, else improving] [possible values: off,
                                      feasible, improving]
       --scheduler-config <FILE>      What kube-scheduler is configured with [default: what it does
                                      by itself]
       --scheduler-version <VERSION>  The version of kube-scheduler: 1.34, 1.35, 1.36 or 1.37
-                                     [default: 1.36]
+                                     [default: 1.36, or what the live cluster has]
   -o, --output <FORMAT>              How to print the plan [default: text] [possible values: text,
                                      json]
       --check                        Exit with 3 when anything would be evicted
@@ -138,9 +140,8 @@ fn wrong_usage_is_for_the_user_to_fix() {
             str![[r#"
 error: the following required arguments were not provided:
   --policy <FILE>
-  --cluster <PATH>
 
-Usage: descheduler plan --policy <FILE> --cluster <PATH> [OPTIONS]
+Usage: descheduler plan --policy <FILE> (--cluster <PATH> | --kubeconfig <FILE>) [OPTIONS]
 
 For more information, try '--help'.
 
@@ -149,12 +150,8 @@ For more information, try '--help'.
         (
             "plan --policy policy.yaml",
             str![[r#"
-error: the following required arguments were not provided:
-  --cluster <PATH>
-
-Usage: descheduler plan --policy <FILE> --cluster <PATH> [OPTIONS]
-
-For more information, try '--help'.
+error: neither `--cluster` nor `--kubeconfig` is given
+help: name files, as `kubectl get -A -o yaml nodes,pods,..` writes them, or a kubeconfig; in a pod of the cluster neither is needed
 
 "#]],
         ),
@@ -163,7 +160,7 @@ For more information, try '--help'.
             str![[r#"
 error: unexpected argument '--dry-run' found
 
-Usage: descheduler plan --policy <FILE> --cluster <PATH> [OPTIONS]
+Usage: descheduler plan --policy <FILE> (--cluster <PATH> | --kubeconfig <FILE>) [OPTIONS]
 
 For more information, try '--help'.
 
@@ -212,7 +209,7 @@ For more information, try '--help'.
             str![[r#"
 error: the argument '--policy <FILE>' cannot be used multiple times
 
-Usage: descheduler plan --policy <FILE> --cluster <PATH> [OPTIONS]
+Usage: descheduler plan --policy <FILE> (--cluster <PATH> | --kubeconfig <FILE>) [OPTIONS]
 
 For more information, try '--help'.
 
@@ -221,8 +218,7 @@ For more information, try '--help'.
         (
             "plan --policy policy.yaml --kubeconfig config",
             str![[r#"
-error: `--kubeconfig` is not there yet
-help: plans are made from files, given with `--cluster`
+error: cannot use the kubeconfig `config`: failed to read kubeconfig from '"config"': No such file or directory (os error 2)
 
 "#]],
         ),

@@ -24,20 +24,22 @@ fn help() {
         .stdout_eq(str![[r#"
 Show where the scheduler could put a pod now, how well, and why not elsewhere
 
-Usage: descheduler place --cluster <PATH> --pod <NAMESPACE/NAME> [OPTIONS]
+Usage: descheduler place (--cluster <PATH> | --kubeconfig <FILE>) --pod <NAMESPACE/NAME> [OPTIONS]
 
 Options:
       --cluster <PATH>               A file or folder with objects of the cluster in YAML or JSON,
                                      or - for standard input; may be given several times
+      --kubeconfig <FILE>            Instead of files: how to reach a live cluster [default: the
+                                     service account, in a pod]
       --pod <NAMESPACE/NAME>         The pod, as if it had no node yet
       --cases <FILE>                 Instead of a cluster: cases in JSON, one a line or in an array,
                                      each a cluster of its own
       --scheduler-config <FILE>      What kube-scheduler is configured with [default: what it does
                                      by itself]
       --scheduler-version <VERSION>  The version of kube-scheduler: 1.34, 1.35, 1.36 or 1.37
-                                     [default: 1.36]
+                                     [default: 1.36, or what the live cluster has]
       --now <RFC3339>                The moment that ages are counted from [default: the newest
-                                     timestamp in the cluster files]
+                                     timestamp in the cluster files, or now]
   -o, --output <FORMAT>              How to print the answer [default: text; json for cases]
                                      [possible values: text, json]
   -h, --help                         Print help
@@ -328,7 +330,7 @@ error: there is no pod `store/nothing` in `dump`
 error: the following required arguments were not provided:
   --pod <NAMESPACE/NAME>
 
-Usage: descheduler place --cluster <PATH> --pod <NAMESPACE/NAME> [OPTIONS]
+Usage: descheduler place (--cluster <PATH> | --kubeconfig <FILE>) --pod <NAMESPACE/NAME> [OPTIONS]
 
 For more information, try '--help'.
 

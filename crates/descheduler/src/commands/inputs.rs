@@ -1,6 +1,6 @@
 //! What commands decide from: a policy and a cluster.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use descheduler_cluster::{Anomaly, Ingest, Snapshot};
@@ -9,6 +9,7 @@ use descheduler_policy::Surroundings;
 use descheduler_strategies::REGISTRY;
 use jiff::Timestamp;
 
+use super::live::Live;
 use super::{scheduler, validate};
 use crate::cli::InputArgs;
 use crate::error::CliError;
@@ -17,15 +18,73 @@ use crate::output::{Note, notes};
 use crate::printer::Printer;
 use crate::progress::Progress;
 
+/// Where the cluster is looked at.
+pub(crate) enum Source<'a> {
+    /// In files.
+    Files(&'a [PathBuf]),
+    /// Where it runs.
+    Live(Live),
+}
+
+impl<'a> Source<'a> {
+    /// Files if there are any, else a live cluster.
+    pub(crate) fn open(files: &'a [PathBuf], kubeconfig: Option<&Path>) -> Result<Self, CliError> {
+        match (files, kubeconfig) {
+            ([], None) if !Live::is_in_cluster() => {
+                let error = anyhow!("neither `--cluster` nor `--kubeconfig` is given");
+                Err(CliError::user(error).help(
+                    "name files, as `kubectl get -A -o yaml nodes,pods,..` writes them, or a \
+                     kubeconfig; in a pod of the cluster neither is needed",
+                ))
+            }
+            ([], kubeconfig) => Live::connect(kubeconfig).map(Self::Live),
+            (files, _) => Ok(Self::Files(files)),
+        }
+    }
+
+    /// The version of the server, if there is one and it says so.
+    pub(crate) fn version(&self, printer: &mut Printer) -> Option<String> {
+        match self {
+            Self::Files(_) => None,
+            Self::Live(live) => live.version(printer),
+        }
+    }
+
+    /// Reads the cluster.
+    pub(crate) fn world(self, now: Option<Timestamp>) -> Result<World, CliError> {
+        match self {
+            Self::Files(files) => World::read(files, now),
+            Self::Live(live) => live.world(now),
+        }
+    }
+
+    /// As messages name it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Files(files) => {
+                let files: Vec<String> =
+                    files.iter().map(|path| format!("`{}`", path.display())).collect();
+                files.join(", ")
+            }
+            Self::Live(live) => format!("the cluster at {}", live.server()),
+        }
+    }
+}
+
 /// Reads the policy, with what flags say over it, and says everything that there is to say about
 /// it. `without` is what comes of a policy that cannot be used.
 pub(crate) fn policy(
     arguments: &InputArgs,
+    source: &Source<'_>,
     without: &str,
     printer: &mut Printer,
 ) -> Result<Policy, CliError> {
-    refuse_what_is_not_there(arguments)?;
-    let scheduler = scheduler::read(&arguments.scheduler, printer)?;
+    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
+    if is_stdin(&arguments.policy) && arguments.cluster.iter().any(is_stdin) {
+        let error = anyhow!("`--policy` and `--cluster` cannot both be read from standard input");
+        return Err(CliError::user(error).help("put one of them into a file"));
+    }
+    let scheduler = scheduler::read(&arguments.scheduler, source, printer)?;
     let around = Surroundings {
         // Who gives the flag has decided; what does not go with placement off is said of policies.
         placement: arguments.placement.map(|_| Placement::DEFAULT),
@@ -49,33 +108,16 @@ pub(crate) fn policy(
     Ok(policy)
 }
 
-/// Reads the cluster.
-pub(crate) fn world(arguments: &InputArgs) -> Result<World, CliError> {
-    World::read(&arguments.cluster, arguments.now)
-}
-
-/// Flags of which we know what they will mean.
-fn refuse_what_is_not_there(arguments: &InputArgs) -> Result<(), CliError> {
-    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
-    if is_stdin(&arguments.policy) && arguments.cluster.iter().any(is_stdin) {
-        let error = anyhow!("`--policy` and `--cluster` cannot both be read from standard input");
-        return Err(CliError::user(error).help("put one of them into a file"));
-    }
-    match arguments.kubeconfig {
-        Some(_) => Err(CliError::user(anyhow!("`--kubeconfig` is not there yet"))
-            .help("plans are made from files, given with `--cluster`")),
-        None => Ok(()),
-    }
-}
-
 /// What is known of a cluster.
 pub(crate) struct World {
     /// The cluster.
     pub(crate) snapshot: Snapshot,
     /// What could not be read of it.
     pub(crate) anomalies: Vec<Anomaly>,
-    /// What was given besides what any rule looks at.
-    pub(crate) skipped: Option<Note>,
+    /// What is worth saying about how it was read.
+    pub(crate) notes: Vec<Note>,
+    /// Whether it was read where it runs.
+    pub(crate) is_live: bool,
 }
 
 impl World {
@@ -86,9 +128,14 @@ impl World {
         Ok(Self::new(ingest, now))
     }
 
+    /// What faults are in.
+    pub(crate) fn place(&self) -> &'static str {
+        if self.is_live { "the cluster" } else { "the cluster files" }
+    }
+
     pub(crate) fn new(ingest: Ingest, now: Option<Timestamp>) -> Self {
-        let skipped = notes::skipped(&ingest);
+        let notes = notes::skipped(&ingest).into_iter().collect();
         let (snapshot, anomalies) = ingest.finish(now);
-        Self { snapshot, anomalies, skipped }
+        Self { snapshot, anomalies, notes, is_live: false }
     }
 }

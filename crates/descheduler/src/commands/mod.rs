@@ -2,6 +2,7 @@
 
 mod convert;
 pub(crate) mod inputs;
+mod live;
 pub(crate) mod place;
 pub(crate) mod plan;
 mod scheduler;

@@ -2,7 +2,6 @@
 
 mod cases;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
@@ -10,7 +9,7 @@ use descheduler_cluster::{PodId, Snapshot};
 use descheduler_engine::did_you_mean;
 use descheduler_scheduler::{Model, PodRef, Scheduler};
 
-use super::inputs::World;
+use super::inputs::Source;
 use super::scheduler;
 use crate::cli::{Format, PlaceArgs};
 use crate::error::CliError;
@@ -20,17 +19,21 @@ use crate::printer::Printer;
 
 /// Answers for one pod of a cluster, or for each of many cases.
 pub(crate) fn run(arguments: &PlaceArgs, printer: &mut Printer) -> Result<ExitCode, CliError> {
-    let PlaceArgs { cluster: _, pod, cases, scheduler, now: _, output } = arguments;
-    let scheduler = scheduler::read(scheduler, printer)?;
+    let PlaceArgs { cluster, kubeconfig, pod, cases, scheduler, now: _, output } = arguments;
     match (cases, pod) {
         (Some(path), _) => {
+            let scheduler = scheduler::read(scheduler, &Source::Files(&[]), printer)?;
             if *output == Some(Format::Text) {
                 return Err(CliError::user(anyhow!("cases are answered in JSON only"))
                     .help("use `-o json`, or leave `-o` out"));
             }
             cases::run(path, &scheduler, printer)?;
         }
-        (None, Some(pod)) => one(arguments, pod, &scheduler, printer)?,
+        (None, Some(pod)) => {
+            let source = Source::open(cluster, kubeconfig.as_deref())?;
+            let scheduler = scheduler::read(scheduler, &source, printer)?;
+            one(arguments, source, pod, &scheduler, printer)?;
+        }
         // Not reached: the command line has to name one of the two.
         (None, None) => return Err(CliError::user(anyhow!("`--pod` is missing"))),
     }
@@ -40,13 +43,15 @@ pub(crate) fn run(arguments: &PlaceArgs, printer: &mut Printer) -> Result<ExitCo
 /// The pod as if it were pending: without the place that it has.
 fn one(
     arguments: &PlaceArgs,
+    source: Source<'_>,
     name: &str,
     scheduler: &Scheduler,
     printer: &mut Printer,
 ) -> Result<(), CliError> {
-    let world = World::read(&arguments.cluster, arguments.now)?;
+    let place = source.name();
+    let world = source.world(arguments.now)?;
     let snapshot = &world.snapshot;
-    let id = find(snapshot, name).ok_or_else(|| unknown_pod(snapshot, name, &arguments.cluster))?;
+    let id = find(snapshot, name).ok_or_else(|| unknown_pod(snapshot, name, &place))?;
     let model = Model::new(snapshot, scheduler);
     let pod = PodRef::of(snapshot, id).unbound();
     if pod.spec.gated {
@@ -71,7 +76,10 @@ fn one(
     };
     if !world.anomalies.is_empty() {
         let faults = crate::output::layout::count(world.anomalies.len(), "fault");
-        printer.note(format!("{faults} in the cluster files; `descheduler plan` names them"));
+        printer.note(format!("{faults} in {}; `descheduler plan` names them", world.place()));
+    }
+    if world.is_live {
+        world.notes.iter().for_each(|note| printer.note(&note.text));
     }
     let screen = printer.screen();
     printer.data(|out| match arguments.output.unwrap_or(Format::Text) {
@@ -89,7 +97,7 @@ fn find(snapshot: &Snapshot, name: &str) -> Option<PodId> {
     snapshot.pods().iter().copied().find(is_it)
 }
 
-fn unknown_pod(snapshot: &Snapshot, name: &str, paths: &[PathBuf]) -> CliError {
+fn unknown_pod(snapshot: &Snapshot, name: &str, place: &str) -> CliError {
     // Whoever forgot the namespace knows the name.
     let bare = name.rsplit('/').next().unwrap_or(name);
     let pods = snapshot.pods().iter().copied();
@@ -99,8 +107,7 @@ fn unknown_pod(snapshot: &Snapshot, name: &str, paths: &[PathBuf]) -> CliError {
         return CliError::user(anyhow!("`--pod`: expected a namespace and a name, found `{name}`"))
             .help(namesake.unwrap_or_else(|| format!("write `default/{name}`")));
     }
-    let files: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
-    let error = CliError::user(anyhow!("there is no pod `{name}` in {}", files.join(", ")));
+    let error = CliError::user(anyhow!("there is no pod `{name}` in {place}"));
     let names: Vec<String> = pods.map(|id| snapshot.pod_name(id)).collect();
     let close = || did_you_mean(name, names.iter().map(String::as_str));
     match namesake.or_else(close) {

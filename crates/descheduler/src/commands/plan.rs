@@ -1,4 +1,4 @@
-//! `descheduler plan`: from files to a printed plan. Changes nothing.
+//! `descheduler plan`: from files or a live cluster to a printed plan. Changes nothing.
 
 use std::mem;
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 use descheduler_engine::{History, audit, plan};
 
-use super::inputs;
+use super::inputs::{self, Source};
 use crate::cli::{Format, PlanArgs};
 use crate::error::CliError;
 use crate::output::{self, Outcome};
@@ -21,9 +21,11 @@ const EXIT_WORK: u8 = 3;
 
 /// Makes the plan and prints it.
 pub(crate) fn run(arguments: &PlanArgs, printer: &mut Printer) -> Result<ExitCode, CliError> {
-    let policy = inputs::policy(&arguments.inputs, "nothing is planned", printer)?;
+    let PlanArgs { inputs, .. } = arguments;
+    let source = Source::open(&inputs.cluster, inputs.kubeconfig.as_deref())?;
+    let policy = inputs::policy(inputs, &source, "nothing is planned", printer)?;
     let mut watch = Stopwatch::start();
-    let world = inputs::world(&arguments.inputs)?;
+    let world = source.world(inputs.now)?;
     let read_ms = watch.lap_ms();
     let mut clock = StrategyClock::default();
     let plan = plan(&world.snapshot, &policy, &History::default(), &mut clock);

@@ -6,6 +6,7 @@ use anyhow::{Context, anyhow};
 use descheduler_engine::Severity;
 use descheduler_scheduler::{Profile, Scheduler, Version};
 
+use super::inputs::Source;
 use crate::cli::SchedulerArgs;
 use crate::error::CliError;
 use crate::output::layout::count;
@@ -19,15 +20,21 @@ pub(super) fn profiles<'s>(
     arguments.scheduler_config.is_some().then_some(&scheduler.profiles)
 }
 
-/// Reads what the flags name, and says everything that there is to say about it.
+/// Reads what the flags name, or has the version be that of the cluster, and says everything that there is to say about it.
 pub(super) fn read(
     arguments: &SchedulerArgs,
+    source: &Source<'_>,
     printer: &mut Printer,
 ) -> Result<Scheduler, CliError> {
     let SchedulerArgs { scheduler_config, scheduler_version } = arguments;
     let mut scheduler = Scheduler::default();
     if let Some(text) = scheduler_version {
         scheduler.version = version(text, printer)?;
+    } else if let Some(text) = source.version(printer) {
+        // A server that calls itself something odd has a scheduler like any other.
+        if Version::parse(&text).is_some() {
+            scheduler.version = version(&text, printer)?;
+        }
     }
     if let Some(path) = scheduler_config {
         let file = path.display().to_string();

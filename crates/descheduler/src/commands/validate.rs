@@ -9,6 +9,7 @@ use descheduler_engine::{Diagnostics, Severity, Span};
 use descheduler_policy::Surroundings;
 use descheduler_strategies::REGISTRY;
 
+use super::inputs::Source;
 use super::scheduler;
 use crate::cli::{Format, ValidateArgs};
 use crate::error::CliError;
@@ -17,7 +18,7 @@ use crate::printer::Printer;
 
 /// Reads every file and says what is wrong with it; the exit code says whether any is.
 pub(crate) fn run(arguments: &ValidateArgs, printer: &mut Printer) -> Result<ExitCode, CliError> {
-    let scheduler = scheduler::read(&arguments.scheduler, printer)?;
+    let scheduler = scheduler::read(&arguments.scheduler, &Source::Files(&[]), printer)?;
     let around = Surroundings {
         placement: arguments.placement.map(Into::into),
         scheduler: scheduler::profiles(&arguments.scheduler, &scheduler),

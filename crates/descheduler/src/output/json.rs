@@ -69,8 +69,11 @@ struct AnomalyJson<'o> {
     object: &'o str,
     problem: &'o str,
     field: &'o str,
+    /// Absent of a live cluster.
+    #[serde(skip_serializing_if = "str::is_empty")]
     file: &'o str,
-    index: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -84,7 +87,7 @@ struct NoteJson<'o> {
 
 impl<'o> PlanJson<'o> {
     fn new(outcome: &'o Outcome<'_>) -> Self {
-        let Outcome { snapshot, policy: _, plan, anomalies, notes } = outcome;
+        let Outcome { snapshot, policy: _, plan, anomalies, notes, is_live: _ } = outcome;
         let refusals = plan.report.runs.iter().flat_map(|run| {
             run.refusals.iter().map(move |refused| RefusalJson::new(outcome, run, refused))
         });
@@ -140,7 +143,7 @@ impl<'o> RefusalJson<'o> {
 impl<'o> AnomalyJson<'o> {
     fn new(anomaly: &'o Anomaly) -> Self {
         let Anomaly { object, problem, field, file, index } = anomaly;
-        Self { object, problem, field, file, index: *index }
+        Self { object, problem, field, file, index: (!file.is_empty()).then_some(*index) }
     }
 }
 

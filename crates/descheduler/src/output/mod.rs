@@ -21,6 +21,8 @@ pub(crate) struct Outcome<'o> {
     pub(crate) plan: &'o Plan,
     pub(crate) anomalies: &'o [Anomaly],
     pub(crate) notes: Vec<Note>,
+    /// Whether the cluster was read where it runs.
+    pub(crate) is_live: bool,
 }
 
 /// Something worth saying, of a strategy or about the whole.
@@ -34,11 +36,11 @@ pub(crate) struct Note {
 impl<'o> Outcome<'o> {
     /// A plan with all that there is to say about it.
     pub(crate) fn new(world: &'o World, policy: &'o Policy, plan: &'o Plan) -> Self {
-        let World { snapshot, anomalies, skipped } = world;
-        let mut notes = notes::of_plan(snapshot, plan);
+        let World { snapshot, anomalies, notes: of_world, is_live } = world;
+        let mut notes = notes::of_plan(snapshot, plan, *is_live);
         notes.extend(notes::modes(policy));
-        notes.extend(skipped.clone());
-        Self { snapshot, policy, plan, anomalies, notes }
+        notes.extend(of_world.iter().cloned());
+        Self { snapshot, policy, plan, anomalies, notes, is_live: *is_live }
     }
 
     /// The name of a profile.

@@ -61,10 +61,11 @@ pub(crate) fn modes(policy: &Policy) -> Option<Note> {
 }
 
 /// What the plan itself has to say.
-pub(crate) fn of_plan(snapshot: &Snapshot, plan: &Plan) -> Vec<Note> {
+pub(crate) fn of_plan(snapshot: &Snapshot, plan: &Plan, is_live: bool) -> Vec<Note> {
     let mut notes = missing(snapshot);
     // Budgets only ever forbid, so it takes a move for their absence to matter.
-    if !plan.evictions.is_empty() && !snapshot.has(Kind::PodDisruptionBudget) {
+    // What may not be read of a live cluster is said by whoever read it.
+    if !is_live && !plan.evictions.is_empty() && !snapshot.has(Kind::PodDisruptionBudget) {
         let text = "the cluster files hold no PodDisruptionBudget: budgets are taken to be absent";
         notes.push(Note { strategy: None, text: text.to_owned() });
     }

@@ -11,7 +11,6 @@ pub(crate) mod place;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use descheduler_cluster::Anomaly;
 use descheduler_engine::StrategyRun;
 use jiff::Timestamp;
 
@@ -31,7 +30,7 @@ pub(crate) fn write(outcome: &Outcome<'_>, screen: Screen, out: &mut dyn Write) 
     moves::write(outcome, &mut page)?;
     kept::write(outcome, &mut page)?;
     notes(outcome, &mut page)?;
-    anomalies(outcome.anomalies, &mut page)
+    anomalies(outcome, &mut page)
 }
 
 fn verdict(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()> {
@@ -141,12 +140,14 @@ fn notes(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()> {
     page.more(2, texts.len().saturating_sub(LINES_MAX))
 }
 
-fn anomalies(anomalies: &[Anomaly], page: &mut Page<'_>) -> io::Result<()> {
+fn anomalies(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()> {
+    let Outcome { anomalies, is_live, .. } = outcome;
+    let place = if *is_live { "Faults in the cluster" } else { "Faults in the cluster files" };
     if anomalies.is_empty() {
         return Ok(());
     }
     page.heading(&[
-        Span::new(Ink::Bold, "Faults in the cluster files"),
+        Span::new(Ink::Bold, place),
         Span::new(Ink::Dim, format!("  {}; what they concern stays", anomalies.len())),
     ])?;
     for anomaly in anomalies.iter().take(LINES_MAX) {

@@ -9,6 +9,7 @@ pub(crate) fn descheduler(arguments: &str) -> Command {
     Command::new(env!("CARGO_BIN_EXE_descheduler"))
         .args(arguments.split_whitespace())
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli"))
+        .env_remove("KUBERNETES_SERVICE_HOST")
         .env_remove("NO_COLOR")
         .env_remove("COLUMNS")
 }
