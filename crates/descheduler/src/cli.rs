@@ -33,8 +33,7 @@ pub(crate) enum Command {
     Strategies(StrategiesArgs),
     /// Print the version
     Version,
-    #[command(hide = true, disable_help_flag = true)]
-    Explain(Later),
+    Explain(ExplainArgs),
     #[command(hide = true, disable_help_flag = true)]
     Simulate(Later),
     #[command(hide = true, disable_help_flag = true)]
@@ -104,6 +103,37 @@ pub(crate) struct InputArgs {
 
     #[command(flatten)]
     pub(crate) scheduler: SchedulerArgs,
+}
+
+/// Show what every strategy and every check says about one pod or node; changes nothing
+#[derive(Args, Debug)]
+#[command(override_usage = "descheduler explain pod <NAMESPACE/NAME> [OPTIONS]\n       \
+                            descheduler explain node <NAME> [OPTIONS]")]
+pub(crate) struct ExplainArgs {
+    #[command(subcommand)]
+    pub(crate) command: ExplainCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExplainCommand {
+    /// Why a pod would be evicted or not, where it would go, and what would have to change
+    Pod(SubjectArgs),
+    /// What each strategy thinks of a node, who would leave it and who would come
+    Node(SubjectArgs),
+}
+
+/// What is to be explained.
+#[derive(Args, Debug)]
+pub(crate) struct SubjectArgs {
+    /// The pod, as namespace/name, or the node
+    pub(crate) name: String,
+
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+
+    /// How to print the explanation
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) output: Format,
 }
 
 /// Which scheduler to reckon with.

@@ -34,6 +34,7 @@ Commands:
               changed
   strategies  List the strategies, or show what one does, its arguments and an example
   version     Print the version
+  explain     Show what every strategy and every check says about one pod or node; changes nothing
   help        Print this message or the help of the given subcommand(s)
 
 Options:
@@ -94,7 +95,7 @@ fn version() {
 
 #[test]
 fn commands_that_are_not_there_yet() {
-    for command in ["explain", "simulate", "report", "capture", "completion"] {
+    for command in ["simulate", "report", "capture", "completion"] {
         for flags in ["", "--help", "pod a/b -o json --cluster x", "--policy=x -- y", "bash"] {
             descheduler(&format!("{command} {flags}"))
                 .assert()

@@ -313,7 +313,7 @@ help: did you mean `shop/web-1`?
 "#]]);
     descheduler("place --cluster dump --pod web-1").assert().code(1).stdout_eq("").stderr_eq(str![
         [r#"
-error: `--pod`: expected a namespace and a name, found `web-1`
+error: expected a pod with its namespace, found `web-1`
 help: did you mean `shop/web-1`?
 
 "#]

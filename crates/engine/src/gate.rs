@@ -4,6 +4,7 @@ use descheduler_cluster::{Allowance, BudgetId, NodeId, Phase, PodId, Snapshot, U
 use descheduler_scheduler::{Mark, View};
 
 use crate::decision::{Eviction, Refusal};
+use crate::explain::{Finding, Watch};
 use crate::history::History;
 use crate::limits::Tally;
 use crate::placer::{Landing, Placer, PlacerMark};
@@ -20,6 +21,8 @@ pub(crate) struct Gate<'s> {
     pub(crate) report: PlanReport,
     /// `None` where nobody asks where pods land.
     pub(crate) placer: Option<Placer<'s>>,
+    /// Whom somebody wants explained.
+    pub(crate) watch: Option<Watch>,
     tally: Tally,
     /// By budget slot: disruptions that this plan has taken.
     spent: Vec<i64>,
@@ -54,6 +57,7 @@ impl<'s> Gate<'s> {
             view: View::new(snapshot),
             report: PlanReport::default(),
             placer,
+            watch: None,
             tally: Tally::default(),
             spent: vec![0; snapshot.budget_slots()],
             evictions: Vec::new(),
@@ -102,6 +106,51 @@ impl<'s> Gate<'s> {
                 }
             }
         }
+    }
+
+    /// How much of each limit that is set is used up.
+    pub(crate) fn limit_findings(&self, pod: PodId) -> Vec<Finding> {
+        let pod = self.snapshot.pod(pod);
+        let Some(node) = pod.node else { return Vec::new() };
+        let used = self.tally.used(&self.policy.limits, node, pod.namespace).into_iter();
+        let set = used.filter_map(|(kind, limit, used)| Some((kind, limit?, used)));
+        set.map(|(kind, limit, used)| {
+            let field = kind.field();
+            Finding::new(field, used < limit, format!("{used} of {limit} used by this plan"))
+                .or_else(format!("wait for the next cycle, or raise `{field}`"))
+        })
+        .collect()
+    }
+
+    /// What the disruption budgets say.
+    pub(crate) fn budget_finding(&self, pod: PodId) -> Finding {
+        let name = |&id: &BudgetId| format!("`{}`", self.snapshot.budget(id).name);
+        let names: Vec<String> = self.snapshot.budgets_of(pod).iter().map(name).collect();
+        let names = names.join(", ");
+        match self.check_budget(pod) {
+            _ if names.is_empty() => Finding::new("disruption budget", true, "none covers it"),
+            Ok(None) => {
+                let detail = format!("{names} does not count the pod in the state that it is in");
+                Finding::new("disruption budget", true, detail)
+            }
+            Ok(Some(id)) => {
+                let detail = match self.snapshot.budget(id).allowance {
+                    Allowance::Known { disruptions, .. } => format!(
+                        "{names} allows {disruptions}, {} used by this plan",
+                        self.spent[id.index()]
+                    ),
+                    Allowance::NotProcessed | Allowance::Unknown => names,
+                };
+                Finding::new("disruption budget", true, detail)
+            }
+            Err(refusal) => Finding::new("disruption budget", false, refusal.to_string())
+                .or_else(change_of_budget(&refusal)),
+        }
+    }
+
+    /// What is planned for a pod.
+    pub(crate) fn eviction_of(&self, pod: PodId) -> Option<&Eviction> {
+        self.evictions.iter().map(|planned| &planned.eviction).find(|e| e.pod == pod)
     }
 
     /// Adds an eviction to the plan and to everything that counts it.
@@ -153,5 +202,18 @@ impl<'s> Gate<'s> {
     pub(crate) fn finish(self) -> Plan {
         let evictions = self.evictions.into_iter().map(|planned| planned.eviction).collect();
         Plan { evictions, report: self.report }
+    }
+}
+
+/// What would let a budget allow the disruption.
+fn change_of_budget(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Budget { allowed: 0, .. } => {
+            "more healthy pods under the budget, or one that asks for fewer"
+        }
+        Refusal::Budget { .. } => "wait for the next cycle",
+        Refusal::BudgetNotProcessed { .. } => "wait until the disruption controller has seen it",
+        Refusal::BudgetUnknown { .. } => "add the owners of the budget's pods to the dump",
+        _ => "leave one disruption budget for the pod",
     }
 }

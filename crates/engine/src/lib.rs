@@ -16,6 +16,7 @@ mod args;
 mod audit;
 mod decision;
 mod diagnostic;
+mod explain;
 mod gate;
 mod history;
 mod limits;
@@ -36,8 +37,13 @@ pub use args::{
 pub use audit::{Violation, audit};
 pub use decision::{Eviction, Reason, Refusal};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use explain::{
+    Account, Finding, Inquiry, NodeExplanation, NodeStep, Outcome, PodExplanation, PodStep, Table,
+    Trial, explain_node, explain_pod,
+};
 pub use history::{History, Subject};
 pub use limits::{LimitKind, Limits};
+pub use placer::{Outlook, Reading};
 pub use plan::{Observer, Plan, Unobserved, plan};
 pub use policy::{Placement, Policy, Profile, Step};
 pub use pool::node_set;

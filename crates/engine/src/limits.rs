@@ -62,6 +62,18 @@ impl Tally {
         node: NodeId,
         namespace: Sym,
     ) -> Option<(LimitKind, u64)> {
+        let used = self.used(limits, node, namespace).into_iter();
+        let mut reached = used.filter(|(_, limit, used)| limit.is_some_and(|limit| *used >= limit));
+        reached.next().and_then(|(kind, limit, _)| Some((kind, limit?)))
+    }
+
+    /// Each limit in upstream's order, with what it is set to and what counts against it already.
+    pub(crate) fn used(
+        &self,
+        limits: &Limits,
+        node: NodeId,
+        namespace: Sym,
+    ) -> [(LimitKind, Option<u64>, u64); 3] {
         let Limits { total, per_node, per_namespace } = *limits;
         let on_node = self.by_node.get(&node).copied().unwrap_or(0);
         let in_namespace = self.by_namespace.get(&namespace).copied().unwrap_or(0);
@@ -70,8 +82,6 @@ impl Tally {
             (LimitKind::Node, per_node, on_node),
             (LimitKind::Namespace, per_namespace, in_namespace),
         ]
-        .into_iter()
-        .find_map(|(kind, limit, used)| limit.filter(|&l| used >= l).map(|l| (kind, l)))
     }
 
     pub(crate) fn add(&mut self, node: NodeId, namespace: Sym) {

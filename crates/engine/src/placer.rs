@@ -5,6 +5,10 @@
 //! An accepted move holds its place: at the best guess for whatever is placed later, and at every
 //! other possible winner as room that later moves must not rely on.
 
+mod outlook;
+
+pub use outlook::{Outlook, Reading};
+
 use std::collections::BTreeMap;
 use std::iter;
 
@@ -157,12 +161,7 @@ impl<'s> Placer<'s> {
         winners: &Winners,
         own: usize,
     ) -> Result<(), Refusal> {
-        let (here, old) = (view.node_of(pod.id), view.pod(pod.id));
-        let here: Vec<i64> = self
-            .judges
-            .iter()
-            .map(|seated| here.map_or(0, |node| seated.judge.standing(view, &old, node)))
-            .collect();
+        let here = self.standings(view, pod.id);
         let mut bad: Vec<NodeId> = Vec::new();
         let mut why = None;
         for &node in &winners.nodes {
@@ -181,6 +180,14 @@ impl<'s> Placer<'s> {
             true => Ok(()),
             false => Err(self.not_on(node, &reason)),
         }
+    }
+
+    /// How the pod stands where it is, in the eyes of each strategy.
+    fn standings(&self, view: &View<'s>, id: PodId) -> Vec<i64> {
+        let (here, old) = (view.node_of(id), view.pod(id));
+        let standing =
+            |seated: &Seated<'s>| here.map_or(0, |node| seated.judge.standing(view, &old, node));
+        self.judges.iter().map(standing).collect()
     }
 
     /// Whether the pod on that node would be worse in the eyes of any strategy than it is now, when

@@ -6,6 +6,7 @@ use descheduler_cluster::Snapshot;
 use descheduler_scheduler::Model;
 
 use crate::decision::Eviction;
+use crate::explain::{Nobody, Watch, Witness};
 use crate::gate::Gate;
 use crate::history::History;
 use crate::placer::{Placer, Seated};
@@ -35,6 +36,17 @@ pub fn plan<'s>(
     history: &'s History,
     observer: &mut dyn Observer,
 ) -> Plan {
+    make(snapshot, policy, history, observer, &mut Nobody)
+}
+
+/// The same under the eyes of a witness.
+pub(crate) fn make<'s>(
+    snapshot: &'s Snapshot,
+    policy: &'s Policy,
+    history: &'s History,
+    observer: &mut dyn Observer,
+    witness: &mut dyn Witness<'s>,
+) -> Plan {
     let nodes = node_set(snapshot, policy);
     if nodes.len() < NODES_MIN {
         let mut gate = Gate::new(snapshot, policy, history, None);
@@ -43,12 +55,16 @@ pub fn plan<'s>(
     }
     let pools = Pool::all(snapshot, policy);
     let mut gate = Gate::new(snapshot, policy, history, placer(snapshot, policy, &pools));
+    gate.watch = witness.watched().map(|pod| Watch { pod, trial: None });
     let shields: Vec<_> = policy.profiles.iter().map(|p| p.shield.bind(snapshot)).collect();
     for (number, (profile, step)) in policy.steps().enumerate() {
         observer.begins(&policy.profiles[profile], step);
         let mode = policy.placement_of(&policy.profiles[profile]);
         let seat = Seat { profile, number, mode, strategy: step.def.name };
-        run(step, Turn::begin(&mut gate, &shields[profile], &pools[profile], seat));
+        let mut turn = Turn::begin(&mut gate, &shields[profile], &pools[profile], seat);
+        witness.before(step, &mut turn);
+        run(step, &mut turn);
+        witness.after(step, &mut turn);
         observer.ends();
     }
     gate.finish()
@@ -75,11 +91,11 @@ fn placer<'s>(snapshot: &'s Snapshot, policy: &'s Policy, pools: &[Pool]) -> Opt
 
 /// A strategy that panics is a bug of ours. It costs that strategy's moves and a line in the
 /// report, not the cycle.
-fn run(step: &Step, mut turn: Turn<'_, '_>) {
+fn run(step: &Step, turn: &mut Turn<'_, '_>) {
     if let Some(why) = turn.too_few() {
         return turn.note(why);
     }
-    let outcome = catch_unwind(AssertUnwindSafe(|| step.strategy.run(&mut turn)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| step.strategy.run(turn)));
     if outcome.is_err() {
         turn.drop_all("the strategy failed inside; its moves of this cycle are dropped");
     }

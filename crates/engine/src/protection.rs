@@ -4,6 +4,7 @@ use descheduler_cluster::{PodId, Snapshot};
 use descheduler_scheduler::View;
 
 use crate::decision::Reason;
+use crate::explain::Finding;
 
 /// A protection made ready for one snapshot: `Err` says why the pod stays.
 pub type Check<'s> = Box<dyn Fn(&View<'s>, PodId) -> Result<(), Reason> + 's>;
@@ -19,6 +20,15 @@ pub enum Stage {
 
 /// One reason to keep pods. A protection that cannot answer protects.
 pub trait Protection: Send + Sync {
+    /// What it is called where all protections of a pod are listed; the word of the policy where
+    /// there is one.
+    fn name(&self) -> &'static str;
+
+    /// What would let a pod that it holds go, besides the annotation that overrules it.
+    fn change(&self) -> Option<&'static str> {
+        None
+    }
+
     /// When it is asked.
     fn stage(&self) -> Stage {
         Stage::Filter
@@ -61,6 +71,7 @@ impl Shield {
             .protections
             .iter()
             .map(|protection| BoundCheck {
+                protection: &**protection,
                 stage: protection.stage(),
                 overruled: protection.overruled_by_annotation(),
                 about_places: protection.is_about_places(),
@@ -78,6 +89,7 @@ pub(crate) struct BoundShield<'s> {
 }
 
 struct BoundCheck<'s> {
+    protection: &'s dyn Protection,
     stage: Stage,
     overruled: bool,
     about_places: bool,
@@ -93,6 +105,14 @@ pub(crate) struct Asked {
     pub(crate) places_known: bool,
 }
 
+impl Asked {
+    /// When protections are asked, first things first.
+    pub(crate) const STAGES: [Stage; 2] = [Stage::Filter, Stage::PreEviction];
+}
+
+/// The annotation that overrules protections, or is one.
+const EVICT_ANNOTATION: &str = "descheduler.alpha.kubernetes.io/evict";
+
 /// The annotation says `false`.
 const EVICT_ANNOTATION_FALSE: &str = "EvictAnnotationFalse";
 
@@ -101,16 +121,58 @@ impl<'s> BoundShield<'s> {
     pub(crate) fn check(&self, view: &View<'s>, asked: Asked, pod: PodId) -> Result<(), Reason> {
         let annotation = view.snapshot().pod(pod).evict;
         if annotation == Some(false) {
-            return Err(Reason::new(
-                EVICT_ANNOTATION_FALSE,
-                "its annotation `descheduler.alpha.kubernetes.io/evict` is `false`",
-            ));
+            return Err(refused_by_annotation());
         }
-        self.checks
-            .iter()
-            .filter(|bound| bound.stage == asked.stage)
-            .filter(|bound| if asked.places_known { !bound.about_places } else { !bound.ours })
+        self.asked(asked)
             .filter(|bound| !(bound.overruled && annotation == Some(true)))
             .try_for_each(|bound| (bound.check)(view, pod))
     }
+
+    fn asked(&self, asked: Asked) -> impl Iterator<Item = &BoundCheck<'s>> {
+        self.checks
+            .iter()
+            .filter(move |bound| bound.stage == asked.stage)
+            .filter(move |bound| if asked.places_known { !bound.about_places } else { !bound.ours })
+    }
+
+    /// What each protection of a stage says, and first the annotation.
+    pub(crate) fn all(&self, view: &View<'s>, asked: Asked, pod: PodId) -> Vec<Finding> {
+        let annotation = view.snapshot().pod(pod).evict;
+        let mut findings = Vec::new();
+        if annotation == Some(false) && asked.stage == Stage::Filter {
+            let change = format!("take the annotation `{EVICT_ANNOTATION}` from the pod");
+            let detail = refused_by_annotation().detail;
+            findings.push(Finding::new("annotation", false, detail).or_else(change));
+        }
+        findings.extend(self.asked(asked).map(|bound| bound.finding(view, pod, annotation)));
+        findings
+    }
+}
+
+impl<'s> BoundCheck<'s> {
+    fn finding(&self, view: &View<'s>, pod: PodId, annotation: Option<bool>) -> Finding {
+        let name = self.protection.name();
+        let Err(reason) = (self.check)(view, pod) else {
+            return Finding::new(name, true, "");
+        };
+        if self.overruled && annotation == Some(true) {
+            let detail = format!("{}, which its annotation overrules", reason.detail);
+            return Finding::new(name, true, detail);
+        }
+        let overrule = self
+            .overruled
+            .then(|| format!("the annotation `{EVICT_ANNOTATION}: \"true\"` on the pod"));
+        let changes = self.protection.change().map(str::to_owned).into_iter().chain(overrule);
+        let changes: Vec<String> = changes.collect();
+        let finding = Finding::new(name, false, reason.detail);
+        match changes.is_empty() {
+            true => finding,
+            false => finding.or_else(changes.join(", or ")),
+        }
+    }
+}
+
+fn refused_by_annotation() -> Reason {
+    let detail = format!("its annotation `{EVICT_ANNOTATION}` is `false`");
+    Reason::new(EVICT_ANNOTATION_FALSE, detail)
 }

@@ -1,9 +1,10 @@
 //! What a strategy is.
 
-use descheduler_cluster::{NodeId, Snapshot};
+use descheduler_cluster::{NodeId, PodId, Snapshot};
 use descheduler_scheduler::{PodRef, View};
 
 use crate::args::Args;
+use crate::explain::Inquiry;
 use crate::protection::Shield;
 use crate::turn::Turn;
 
@@ -15,6 +16,15 @@ pub trait Strategy: Send + Sync {
 
     /// Makes ready to judge where pods of a snapshot could be, on the nodes that are worked on.
     fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's>;
+
+    /// Says what the strategy looks at in a pod, check by check in the order of [`Strategy::run`],
+    /// with the numbers compared. If all pass, the pod violates the rule where it is.
+    fn examine(&self, pod: PodId, inquiry: &mut Inquiry<'_, '_>);
+
+    /// The same about a node. Nothing for strategies that look at pods alone.
+    fn survey(&self, node: NodeId, inquiry: &mut Inquiry<'_, '_>) {
+        let _ = (node, inquiry);
+    }
 }
 
 /// What a strategy thinks of places for pods.

@@ -32,11 +32,11 @@ pub enum Verdict {
 
 /// One strategy's turn. Every answer given here is in the report.
 pub struct Turn<'t, 's> {
-    gate: &'t mut Gate<'s>,
-    shield: &'t BoundShield<'s>,
-    pool: &'t Pool,
-    seat: Seat,
-    run: StrategyRun,
+    pub(crate) gate: &'t mut Gate<'s>,
+    pub(crate) shield: &'t BoundShield<'s>,
+    pub(crate) pool: &'t Pool,
+    pub(crate) seat: Seat,
+    pub(crate) run: StrategyRun,
     begun: Checkpoint,
 }
 
@@ -110,6 +110,7 @@ impl<'t, 's> Turn<'t, 's> {
 
     /// Asks for a pod to be evicted. This is the only way into a plan.
     pub fn propose(&mut self, Proposal { pod, reason }: Proposal) -> Verdict {
+        self.testify(pod);
         match self.judge(pod) {
             Ok((node, budget, landing)) => {
                 let Seat { profile, strategy, .. } = self.seat;

@@ -44,6 +44,15 @@ pub enum Old {
 }
 
 impl Old {
+    /// What is assumed of the evicted pod, as the end of a sentence.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Terminating => "as long as the old pod terminates",
+            Self::Gone => "once the old pod is gone",
+            Self::Unknown => "whether or not the old pod is gone",
+        }
+    }
+
     /// What has to be considered: both where it is not known.
     fn readings(self) -> &'static [Self] {
         match self {

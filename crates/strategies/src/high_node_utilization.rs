@@ -32,7 +32,7 @@
 
 use descheduler_cluster::{NodeId, PodId, ResourceId, Snapshot};
 use descheduler_engine::{
-    Args, Judge, Pass, Proposal, Reason, Refusal, Strategy, StrategyDef, Turn, Verdict,
+    Args, Inquiry, Judge, Pass, Proposal, Reason, Refusal, Strategy, StrategyDef, Turn, Verdict,
 };
 use descheduler_scheduler::{PodRef, View};
 
@@ -41,7 +41,8 @@ use crate::order::{least_important_first, owners_take_turns};
 use crate::scope::{BoundNamespaces, Namespaces};
 use crate::utilization::{
     Levels, Relief, Thresholds, belongs_to_node, exhausted, headroom, levels, never_under,
-    nobody_has, percent, percent_of, read_thresholds, too_few_under, tracked, unmeasured, weight,
+    nobody_has, percent, percent_of, read_thresholds, too_few_under, tracked, unmeasured, uses,
+    weight,
 };
 use crate::worked_on::WorkedOn;
 
@@ -142,6 +143,40 @@ impl Strategy for HighNodeUtilization {
 
     fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
         Box::new(self.gauge(snapshot, nodes))
+    }
+
+    fn examine(&self, pod: PodId, inquiry: &mut Inquiry<'_, '_>) {
+        self.namespaces.examine(pod, inquiry);
+        let snapshot = inquiry.snapshot();
+        let Some(node) = snapshot.pod(pod).node else { return };
+        let gauge = self.gauge(snapshot, inquiry.nodes());
+        if !self.is_about(snapshot, &gauge.levels, inquiry.knows_places(), pod) {
+            let detail = "it requests none of the resources with thresholds";
+            inquiry.check("requests", false, detail);
+        }
+        if gauge.meter.pod(pod).is_none() {
+            inquiry.check("use of the pod", false, unmeasured().detail);
+        }
+        self.survey(node, inquiry);
+    }
+
+    fn survey(&self, node: NodeId, inquiry: &mut Inquiry<'_, '_>) {
+        let snapshot = inquiry.snapshot();
+        let (gauge, known) = (self.gauge(snapshot, inquiry.nodes()), inquiry.knows_places());
+        let name = &snapshot.node(node).name;
+        let shown = [("threshold", &gauge.levels)];
+        let Some(table) = uses(&gauge.meter, inquiry.view(), node, &shown) else {
+            inquiry.check("node", false, format!("the use of {name} is not known"));
+            return;
+        };
+        inquiry.table(table);
+        let found = gauge.classify(inquiry.view(), inquiry.nodes(), known);
+        let under = found.under.contains(&node);
+        let verb = if under { "is under-utilized" } else { "is used enough" };
+        inquiry.check("node", under, format!("{name} {verb}"));
+        if let Some(why) = self.why_nothing(inquiry.nodes().len(), &found, known) {
+            inquiry.check("nodes", false, why);
+        }
     }
 }
 

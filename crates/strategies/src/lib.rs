@@ -15,6 +15,7 @@ mod follow;
 mod manual;
 mod meter;
 mod order;
+mod owner_kinds;
 mod protections;
 mod reach;
 mod scope;

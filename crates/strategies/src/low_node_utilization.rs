@@ -35,14 +35,15 @@
 use std::cmp::Reverse;
 
 use descheduler_cluster::{NodeId, PodId, ResourceId, Snapshot};
-use descheduler_engine::{Args, Judge, Pass, Reason, Strategy, StrategyDef, Turn};
+use descheduler_engine::{Args, Inquiry, Judge, Pass, Reason, Strategy, StrategyDef, Turn};
 use descheduler_scheduler::{PodRef, View};
 
 use crate::meter::{Meter, Source};
 use crate::scope::Namespaces;
 use crate::utilization::{
     Levels, Relief, Thresholds, Tracked, capped, exhausted, headroom, levels, never_under,
-    nobody_has, percent, percent_of, read_thresholds, require_same_resources, too_few_under, tracked, weight,
+    nobody_has, percent, percent_of, read_thresholds, require_same_resources, too_few_under,
+    tracked, unmeasured, uses, weight,
 };
 use crate::worked_on::WorkedOn;
 
@@ -182,6 +183,20 @@ impl Strategy for LowNodeUtilization {
         let (meter, nodes) = (self.meter(snapshot), WorkedOn::new(snapshot, nodes));
         Box::new(Load { names: names.collect(), high, meter, nodes })
     }
+
+    fn examine(&self, pod: PodId, inquiry: &mut Inquiry<'_, '_>) {
+        self.namespaces.examine(pod, inquiry);
+        let Some(node) = inquiry.snapshot().pod(pod).node else { return };
+        let meter = self.meter(inquiry.snapshot());
+        if meter.pod(pod).is_none() {
+            inquiry.check("use of the pod", false, unmeasured().detail);
+        }
+        self.explain(node, inquiry);
+    }
+
+    fn survey(&self, node: NodeId, inquiry: &mut Inquiry<'_, '_>) {
+        self.explain(node, inquiry);
+    }
 }
 
 /// How full nodes are, measured by the resources with thresholds.
@@ -242,6 +257,35 @@ impl<'s> Judge<'s> for Load<'s> {
 }
 
 impl LowNodeUtilization {
+    /// Whether pods should leave a node, with the numbers.
+    fn explain(&self, node: NodeId, inquiry: &mut Inquiry<'_, '_>) {
+        let (snapshot, nodes) = (inquiry.snapshot(), inquiry.nodes());
+        let meter = self.meter(snapshot);
+        let (low, high) = match inquiry.knows_places() {
+            true => self.levels_as_found(snapshot, nodes, f64::max),
+            false => self.levels(&meter, inquiry.view(), nodes),
+        };
+        let shown = [("threshold", &low), ("target", &high)];
+        let name = &snapshot.node(node).name;
+        let Some(table) = uses(&meter, inquiry.view(), node, &shown) else {
+            inquiry.check("node", false, format!("the use of {name} is not known"));
+            return;
+        };
+        inquiry.table(table);
+        let found = classify(&meter, inquiry.view(), nodes, &low, &high);
+        let over = found.over.contains(&node);
+        let detail = match (over, found.under.contains(&node)) {
+            (true, _) => "is over-utilized",
+            (false, true) => "is under-utilized",
+            (false, false) => "is used as it should be",
+        };
+        inquiry.check("node", over, format!("{name} {detail}"));
+        let nothing = self.why_nothing(nodes.len(), found.under.len(), found.over.len());
+        if let Some(why) = nothing {
+            inquiry.check("nodes", false, why);
+        }
+    }
+
     fn meter<'s>(&self, snapshot: &'s Snapshot) -> Meter<'s> {
         let tracked = tracked(snapshot, &self.thresholds);
         Meter::new(snapshot, self.source, tracked.iter().map(|resource| resource.id))

@@ -25,7 +25,7 @@
 
 use descheduler_cluster::{NodeId, Pod, PodId, Snapshot, Sym};
 use descheduler_engine::{
-    Anywhere, Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
+    Anywhere, Args, Finding, Inquiry, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
 };
 
 use crate::age::{seconds_since, span};
@@ -193,6 +193,11 @@ impl Strategy for PodLifeTime {
     fn judge<'s>(&'s self, _: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
         Box::new(Anywhere)
     }
+
+    fn examine(&self, pod: PodId, inquiry: &mut Inquiry<'_, '_>) {
+        self.scope.examine(pod, inquiry);
+        Filter::new(self, inquiry.snapshot()).examine(pod, inquiry);
+    }
 }
 
 impl PodLifeTime {
@@ -250,6 +255,41 @@ impl<'p, 's> Filter<'p, 's> {
             why.push(self.exit_code(pod)?);
         }
         Some(why.join(", "))
+    }
+
+    /// Says of each filter whether the pod passes it.
+    fn examine(&self, id: PodId, inquiry: &mut Inquiry<'_, '_>) {
+        let PodLifeTime { max_seconds, states, owners, conditions, exit_codes, .. } = self.strategy;
+        let pod = self.snapshot.pod(id);
+        if let Some(max) = *max_seconds {
+            inquiry.say(self.age_finding(pod, max));
+        }
+        let mut check = |name: &str, given: bool, found: Option<String>, without: &str| {
+            if given {
+                let detail = found.as_deref().unwrap_or(without);
+                inquiry.check(name, found.is_some(), detail);
+            }
+        };
+        let phase = format!("phase {}, and none of those listed", pod.phase.as_str());
+        check("states", !states.is_empty(), self.state(pod), &phase);
+        let kinds_given = !owners.include.is_empty() || !owners.exclude.is_empty();
+        let admitted = self.owner_admitted(pod).then(|| "the kind of its owner".to_owned());
+        check("ownerKinds", kinds_given, admitted, "not the kind of its owner");
+        let none = "none of its conditions is one of those";
+        check("conditions", !conditions.is_empty(), self.condition(pod), none);
+        let none = "no container ended with one of those";
+        check("exitCodes", !exit_codes.is_empty(), self.exit_code(pod), none);
+    }
+
+    fn age_finding(&self, pod: &Pod, max: u64) -> Finding {
+        const CHECK: &str = "maxPodLifeTimeSeconds";
+        if let Some(older) = self.older_than(pod, max) {
+            return Finding::new(CHECK, true, older);
+        }
+        let now = self.snapshot.taken_at();
+        let age = pod.created.and_then(|created| seconds_since(created, now)).unwrap_or(0);
+        let detail = format!("{} old, at most {}", span(age), span(max));
+        Finding::new(CHECK, false, detail).or_else(format!("wait for {}", span(max - age + 1)))
     }
 
     fn older_than(&self, pod: &Pod, max: u64) -> Option<String> {

@@ -26,11 +26,12 @@
 use std::borrow::Cow;
 
 use descheduler_cluster::{NodeId, Pod, PodId, PodSpec, Snapshot, Sym};
-use descheduler_engine::{Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+use descheduler_engine::{Args, Inquiry, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Table, Turn};
 use descheduler_scheduler::{PodRef, View};
 use hashbrown::HashMap;
 
 use crate::order::least_important_first;
+use crate::owner_kinds::examine_excluded;
 use crate::reach::Reach;
 use crate::scope::{BoundNamespaces, Namespaces};
 use crate::worked_on::WorkedOn;
@@ -70,6 +71,36 @@ impl Strategy for RemoveDuplicates {
 
     fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
         Box::new(Census::new(self, snapshot, nodes))
+    }
+
+    fn examine(&self, id: PodId, inquiry: &mut Inquiry<'_, '_>) {
+        let snapshot = inquiry.snapshot();
+        self.namespaces.examine(id, inquiry);
+        examine_excluded(&self.exclude_owner_kinds, id, inquiry);
+        let pod = snapshot.pod(id);
+        if pod.owners.is_empty() {
+            inquiry.check("owner", false, "it has none, so it is nobody's duplicate");
+        }
+        let Some(node) = pod.node.filter(|_| inquiry.passes()) else { return };
+        let census = Census::new(self, snapshot, inquiry.nodes());
+        let this = PodRef::of(snapshot, id);
+        let (all, places, most) = census.shares(&this);
+        let count = |node: NodeId| {
+            let here = inquiry.view().node_of(id) == Some(node);
+            census.others(inquiry.view(), &this, node) + usize::from(here)
+        };
+        let here = count(node);
+        let name = &snapshot.node(node).name;
+        let detail =
+            format!("{here} of {all} replicas on {name}, at most {most} as {places} nodes could take one");
+        let holding = inquiry.nodes().iter().map(|&node| (node, count(node)));
+        let rows = holding.filter(|(_, count)| *count > 0).map(|(node, count)| {
+            vec![snapshot.node(node).name.to_string(), count.to_string(), most.to_string()]
+        });
+        let rows = rows.collect();
+        let columns = ["node", "replicas", "at most"].map(str::to_owned).to_vec();
+        inquiry.table(Table { title: "replicas of its owner".to_owned(), columns, rows });
+        inquiry.check("replicas", here > most, detail);
     }
 }
 

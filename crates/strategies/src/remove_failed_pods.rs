@@ -26,12 +26,13 @@
 
 use descheduler_cluster::{NodeId, Phase, Pod, PodId, Snapshot, Sym};
 use descheduler_engine::{
-    Anywhere, Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
+    Anywhere, Args, Finding, Inquiry, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
 };
 
 use crate::age::{seconds_since, span};
 use crate::containers::Containers;
 use crate::order::owners_take_turns;
+use crate::owner_kinds::examine_excluded;
 use crate::scope::Scope;
 
 pub(crate) static DEF: StrategyDef = StrategyDef {
@@ -102,6 +103,27 @@ impl Strategy for RemoveFailedPods {
     fn judge<'s>(&'s self, _: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
         Box::new(Anywhere)
     }
+
+    fn examine(&self, id: PodId, inquiry: &mut Inquiry<'_, '_>) {
+        let snapshot = inquiry.snapshot();
+        let pod = snapshot.pod(id);
+        let phase = pod.phase.as_str();
+        inquiry.check("phase", pod.phase == Phase::Failed, phase);
+        self.scope.examine(id, inquiry);
+        let filter = Filter::new(self, snapshot);
+        inquiry.say(filter.age_finding(pod));
+        examine_excluded(&self.exclude_owner_kinds, id, inquiry);
+        if !self.reasons.is_empty() {
+            let found = self.containers.is_so_for(snapshot, pod, &filter.reasons);
+            let detail = found.as_deref().unwrap_or("none of those listed");
+            inquiry.check("reasons", found.is_some(), detail);
+        }
+        if !self.exit_codes.is_empty() {
+            let found = self.containers.ended_with(pod, &self.exit_codes);
+            let detail = found.as_deref().unwrap_or("no container ended with one of those");
+            inquiry.check("exitCodes", found.is_some(), detail);
+        }
+    }
 }
 
 /// The filters made ready for one snapshot (docs/spec/strategies.md section 15.2).
@@ -137,6 +159,18 @@ impl<'p, 's> Filter<'p, 's> {
             why.push(containers.ended_with(pod, &self.strategy.exit_codes)?);
         }
         Some(why.join(", "))
+    }
+
+    fn age_finding(&self, pod: &Pod) -> Finding {
+        const CHECK: &str = "minPodLifetimeSeconds";
+        if let Some(age) = self.age(pod) {
+            return Finding::new(CHECK, true, age);
+        }
+        let (min, now) = (self.strategy.min_seconds, self.snapshot.taken_at());
+        let age = pod.created.and_then(|created| seconds_since(created, now)).unwrap_or(0);
+        let detail = format!("{} old, kept for {}", span(age), span(min));
+        Finding::new(CHECK, false, detail)
+            .or_else(format!("wait for {}", span(min.saturating_sub(age))))
     }
 
     /// How old it is, if it is old enough. One from the future is not.

@@ -26,7 +26,7 @@ use std::cmp::Reverse;
 
 use descheduler_cluster::{NodeId, Pod, PodId, Snapshot, Sym};
 use descheduler_engine::{
-    Anywhere, Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
+    Anywhere, Args, Finding, Inquiry, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
 };
 
 use crate::containers::Containers;
@@ -97,6 +97,26 @@ impl Strategy for RemovePodsHavingTooManyRestarts {
 
     fn judge<'s>(&'s self, _: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
         Box::new(Anywhere)
+    }
+
+    fn examine(&self, id: PodId, inquiry: &mut Inquiry<'_, '_>) {
+        let snapshot = inquiry.snapshot();
+        let pod = snapshot.pod(id);
+        self.scope.examine(id, inquiry);
+        let (restarts, threshold) = (self.restarts(pod), i64::from(self.threshold));
+        let detail = format!("{restarts} restarts, threshold {threshold}");
+        let change = format!("{} more restarts", threshold - restarts);
+        let finding = Finding::new("podRestartThreshold", restarts >= threshold, detail);
+        inquiry.say(finding.or_else(change));
+        if !self.states.is_empty() {
+            let states: Vec<Sym> = self.states.iter().map(|state| snapshot.sym(state)).collect();
+            let phase = pod.phase.as_str();
+            let (passes, detail) = match self.state(snapshot, &states, pod) {
+                Some(state) => (true, state.trim_start_matches(", ").to_owned()),
+                None => (false, format!("phase {phase}, and none of those listed")),
+            };
+            inquiry.check("states", passes, detail);
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use std::rc::Rc;
 use descheduler_cluster::labels::value_of;
 use descheduler_cluster::{GroupId, NodeId, PodId, Snapshot, Sym};
 use descheduler_engine::{
-    Anywhere, Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
+    Anywhere, Args, Inquiry, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
 };
 use descheduler_scheduler::View;
 use hashbrown::HashMap;
@@ -60,7 +60,7 @@ impl Strategy for RemovePodsViolatingInterPodAntiAffinity {
     fn run(&self, turn: &mut Turn<'_, '_>) {
         let snapshot = turn.snapshot();
         let scope = self.scope.bind(snapshot);
-        let mut conflicts = Conflicts::new(turn, scope);
+        let mut conflicts = Conflicts::new(scope, turn.nodes(), turn.knows_places());
         for &node in turn.nodes() {
             let pods = turn.view().active_pods_on(node);
             let mut pods: Vec<PodId> = pods
@@ -82,6 +82,22 @@ impl Strategy for RemovePodsViolatingInterPodAntiAffinity {
     /// sends it to is worse.
     fn judge<'s>(&'s self, _: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
         Box::new(Anywhere)
+    }
+
+    fn examine(&self, id: PodId, inquiry: &mut Inquiry<'_, '_>) {
+        let snapshot = inquiry.snapshot();
+        self.scope.examine(id, inquiry);
+        let pod = snapshot.pod(id);
+        let Some(node) = pod.node else { return };
+        let scope = self.scope.bind(snapshot);
+        let mut conflicts = Conflicts::new(scope, inquiry.nodes(), inquiry.knows_places());
+        let conflict = conflicts.of(inquiry.view(), id, node);
+        let none = match &*pod.spec.anti_affinity {
+            [] => "it has no required anti-affinity",
+            _ => "no pod that its anti-affinity keeps away is in the same domain",
+        };
+        let detail = conflict.as_deref().unwrap_or(none);
+        inquiry.check("anti-affinity", conflict.is_some(), detail);
     }
 }
 
@@ -121,11 +137,11 @@ impl Place {
 }
 
 impl<'s> Conflicts<'s> {
-    fn new(turn: &Turn<'_, 's>, scope: BoundScope<'s>) -> Self {
-        let snapshot = turn.snapshot();
-        let nodes = WorkedOn::new(snapshot, turn.nodes());
+    fn new(scope: BoundScope<'s>, worked_on: &[NodeId], knows_places: bool) -> Self {
+        let snapshot = scope.snapshot();
+        let nodes = WorkedOn::new(snapshot, worked_on);
         let kept_away = KeptAway::new(snapshot);
-        let (nodes_are_places, places) = (!turn.knows_places(), HashMap::new());
+        let (nodes_are_places, places) = (!knows_places, HashMap::new());
         Self { snapshot, scope, nodes, nodes_are_places, kept_away, places }
     }
 

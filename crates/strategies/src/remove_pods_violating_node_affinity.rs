@@ -28,7 +28,7 @@ use std::cell::RefCell;
 
 use descheduler_cluster::affinity::NodeMatch;
 use descheduler_cluster::{NodeId, PodId, PodSpec, PreferredTerm, Snapshot};
-use descheduler_engine::{Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+use descheduler_engine::{Args, Inquiry, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
 use descheduler_scheduler::{PodRef, View};
 use hashbrown::HashMap;
 
@@ -108,6 +108,22 @@ impl Strategy for RemovePodsViolatingNodeAffinity {
             best: Best::new(snapshot, nodes),
         })
     }
+
+    fn examine(&self, id: PodId, inquiry: &mut Inquiry<'_, '_>) {
+        let snapshot = inquiry.snapshot();
+        self.scope.examine(id, inquiry);
+        let Some(node) = snapshot.pod(id).node else { return };
+        let best = Best::new(snapshot, inquiry.nodes());
+        let why = self.kinds.iter().find_map(|kind| violation(snapshot, &best, *kind, id, node));
+        let (passes, detail) = match why {
+            Some(reason) => (true, reason.detail),
+            None => {
+                let node = &snapshot.node(node).name;
+                (false, format!("nothing speaks against {node} in what it asks of nodes"))
+            }
+        };
+        inquiry.check("nodeAffinityType", passes, detail);
+    }
 }
 
 /// How far a node is from the best that a pod's affinity knows.
@@ -165,29 +181,36 @@ fn violators<'t, 's: 't>(
 ) -> Vec<(PodId, Reason)> {
     let snapshot = turn.snapshot();
     let pods = turn.view().active_pods_on(node).filter(|&pod| scope.admits(pod));
-    let why = |pod: PodId| {
-        let spec = &*snapshot.pod(pod).spec;
-        match kind {
-            Kind::Required => {
-                let violated = spec.required_nodes.is_some()
-                    && snapshot.node_matches(spec, node) != NodeMatch::Yes;
-                let detail = "its required node affinity does not select the node";
-                violated.then(|| Reason::new(NODE_NOT_SELECTED, detail))
-            }
-            Kind::Preferred if spec.preferred_nodes.is_empty() => None,
-            Kind::Preferred => {
-                let here = snapshot.node_preference(spec, node);
-                let (there, which) = best.of(spec);
-                let detail = || {
-                    let which = &snapshot.node(which?).name;
-                    Some(format!("preferred with weight {here} here, {there} on {which}"))
-                };
-                (there > here)
-                    .then(|| Reason::new(NODE_LESS_PREFERRED, detail().unwrap_or_default()))
-            }
+    pods.filter_map(|pod| Some((pod, violation(snapshot, best, kind, pod, node)?))).collect()
+}
+
+/// What the affinity of a pod has against a node, if anything.
+fn violation<'s>(
+    snapshot: &'s Snapshot,
+    best: &Best<'s>,
+    kind: Kind,
+    pod: PodId,
+    node: NodeId,
+) -> Option<Reason> {
+    let spec = &*snapshot.pod(pod).spec;
+    match kind {
+        Kind::Required => {
+            let violated = spec.required_nodes.is_some()
+                && snapshot.node_matches(spec, node) != NodeMatch::Yes;
+            let detail = "its required node affinity does not select the node";
+            violated.then(|| Reason::new(NODE_NOT_SELECTED, detail))
         }
-    };
-    pods.filter_map(|pod| Some((pod, why(pod)?))).collect()
+        Kind::Preferred if spec.preferred_nodes.is_empty() => None,
+        Kind::Preferred => {
+            let here = snapshot.node_preference(spec, node);
+            let (there, which) = best.of(spec);
+            let detail = || {
+                let which = &snapshot.node(which?).name;
+                Some(format!("preferred with weight {here} here, {there} on {which}"))
+            };
+            (there > here).then(|| Reason::new(NODE_LESS_PREFERRED, detail().unwrap_or_default()))
+        }
+    }
 }
 
 /// Proposes a violator that some node fits. What protects it is told first.

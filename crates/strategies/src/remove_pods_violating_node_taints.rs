@@ -24,7 +24,7 @@
 
 use descheduler_cluster::taints::tolerated;
 use descheduler_cluster::{Effect, NodeId, PodId, Snapshot, Taint};
-use descheduler_engine::{Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+use descheduler_engine::{Args, Inquiry, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
 use descheduler_scheduler::{PodRef, View};
 
 use crate::order::owners_take_turns;
@@ -83,6 +83,33 @@ impl Strategy for RemovePodsViolatingNodeTaints {
     fn judge<'s>(&'s self, snapshot: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
         Box::new(Untolerated { strategy: self, scope: self.scope.bind(snapshot) })
     }
+
+    fn examine(&self, id: PodId, inquiry: &mut Inquiry<'_, '_>) {
+        let snapshot = inquiry.snapshot();
+        let pod = snapshot.pod(id);
+        self.scope.examine(id, inquiry);
+        let Some(node) = pod.node else { return };
+        let strings = snapshot.strings();
+        let counted: Vec<&Taint> = self.counted(snapshot, node).collect();
+        let violated = counted.iter().find(|t| !tolerated(&pod.spec.tolerations, t, strings));
+        let node = &snapshot.node(node).name;
+        let detail = match violated {
+            Some(taint) => format!("does not tolerate {} of {node}", taint.display(strings)),
+            None if counted.is_empty() => format!("no taint of {node} counts"),
+            None => format!("it tolerates the taints of {node} that count"),
+        };
+        inquiry.check("taints", violated.is_some(), detail);
+    }
+
+    fn survey(&self, node: NodeId, inquiry: &mut Inquiry<'_, '_>) {
+        let snapshot = inquiry.snapshot();
+        for taint in &snapshot.node(node).taints {
+            let counts = self.counts(snapshot, taint);
+            let verb = if counts { "counts" } else { "does not count" };
+            let taint = taint.display(snapshot.strings());
+            inquiry.check("taint", counts, format!("{taint} {verb}"));
+        }
+    }
 }
 
 /// Counts the taints that a pod would not tolerate.
@@ -125,8 +152,7 @@ impl RemovePodsViolatingNodeTaints {
         let scope = self.scope.bind(snapshot);
         let mut found = Vec::new();
         for &node in turn.nodes() {
-            let taints = snapshot.node(node).taints.iter();
-            let taints: Vec<&Taint> = taints.filter(|taint| self.counts(snapshot, taint)).collect();
+            let taints: Vec<&Taint> = self.counted(snapshot, node).collect();
             if taints.is_empty() {
                 continue;
             }
@@ -138,6 +164,15 @@ impl RemovePodsViolatingNodeTaints {
             found.extend(pods.filter_map(|pod| Some((pod, violated(pod)?))));
         }
         found
+    }
+
+    /// The taints of a node that count.
+    fn counted<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        node: NodeId,
+    ) -> impl Iterator<Item = &'s Taint> {
+        snapshot.node(node).taints.iter().filter(move |taint| self.counts(snapshot, taint))
     }
 
     /// docs/spec/strategies.md section 11.2.

@@ -34,7 +34,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use descheduler_cluster::{NodeId, PodId, Snapshot};
-use descheduler_engine::{Args, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn};
+use descheduler_engine::{
+    Args, Inquiry, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Table, Turn,
+};
 use descheduler_scheduler::{PodRef, View};
 use hashbrown::HashMap;
 
@@ -89,6 +91,50 @@ impl Strategy for RemovePodsViolatingTopologySpreadConstraint {
     fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
         Box::new(Evenness { snapshot, tally: RefCell::new(self.tally(snapshot, nodes)) })
     }
+
+    fn examine(&self, id: PodId, inquiry: &mut Inquiry<'_, '_>) {
+        self.scope.examine(id, inquiry);
+        let snapshot = inquiry.snapshot();
+        let Some(node) = snapshot.pod(id).node else { return };
+        let mut tally = self.tally(snapshot, inquiry.nodes());
+        tally.keep_up(inquiry.view());
+        let mut told: Vec<(bool, String)> = Vec::new();
+        for number in tally.rules_of(&PodRef::of(snapshot, id)).into_owned() {
+            let number = number as usize;
+            let most = tally.most(number);
+            let rule = tally.rule(number);
+            inquiry.table(domains(snapshot, &tally, number, most));
+            let Some(domain) = rule.layout.domain_of(node) else {
+                let key = snapshot.text(rule.constraint.topology_key);
+                told.push((false, format!("its node is in no domain of {key}")));
+                continue;
+            };
+            let count = tally.count(number, domain);
+            told.push((count > most, reason(snapshot, rule, domain, count, most).detail));
+        }
+        let violated = told.iter().any(|(violated, _)| *violated);
+        told.retain(|(this, _)| *this == violated);
+        let told: Vec<String> = told.into_iter().map(|(_, detail)| detail).collect();
+        let detail = match told.is_empty() {
+            true => "no constraint that this strategy looks at counts it".to_owned(),
+            false => told.join("; "),
+        };
+        inquiry.check("topologySpreadConstraints", violated, detail);
+    }
+}
+
+/// How many pods a rule counts where.
+fn domains(snapshot: &Snapshot, tally: &Tally<'_>, number: usize, most: i64) -> Table {
+    let Rule { constraint, layout, .. } = tally.rule(number);
+    let key = snapshot.text(constraint.topology_key);
+    let kind = if constraint.hard { "DoNotSchedule" } else { "ScheduleAnyway" };
+    let title = format!("{key}, {kind}, maxSkew {}", constraint.max_skew);
+    let columns = ["domain", "pods", "at most"].map(str::to_owned).to_vec();
+    let rows = layout.values.iter().enumerate().map(|(domain, &value)| {
+        let count = tally.count(number, domain);
+        vec![snapshot.text(value).to_owned(), count.to_string(), most.to_string()]
+    });
+    Table { title, columns, rows: rows.collect() }
 }
 
 impl RemovePodsViolatingTopologySpreadConstraint {

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use descheduler_cluster::{LabelSelector, PodId, Selector, Snapshot, Sym};
-use descheduler_engine::Args;
+use descheduler_engine::{Args, Inquiry};
 
 /// The pods of some namespaces that carry some labels; by default all.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,16 @@ impl Scope {
         let namespaces = Namespaces::read(args);
         let labels = args.label_selector("labelSelector", "Only pods with these labels.");
         Self { namespaces, labels }
+    }
+
+    /// Says whether the strategy looks at a pod.
+    pub(crate) fn examine(&self, pod: PodId, inquiry: &mut Inquiry<'_, '_>) {
+        self.namespaces.examine(pod, inquiry);
+        let Some(labels) = &self.labels else { return };
+        let snapshot = inquiry.snapshot();
+        let selected = snapshot.compile(labels).matches(snapshot.labels(pod), snapshot.strings());
+        let verb = if selected { "match" } else { "do not match" };
+        inquiry.check("labelSelector", selected, format!("its labels {verb} `{labels}`"));
     }
 
     /// The same for one snapshot.
@@ -42,7 +52,12 @@ pub(crate) struct BoundScope<'s> {
     by_group: Vec<Cell<Option<bool>>>,
 }
 
-impl BoundScope<'_> {
+impl<'s> BoundScope<'s> {
+    /// The snapshot that it is made for.
+    pub(crate) fn snapshot(&self) -> &'s Snapshot {
+        self.snapshot
+    }
+
     /// Whether the strategy looks at the pod. All pods of a group share the answer.
     pub(crate) fn admits(&self, pod: PodId) -> bool {
         let group = self.snapshot.pod(pod).group;
@@ -95,6 +110,24 @@ impl Namespaces {
             Self { include: Vec::new(), exclude }
         })
         .unwrap_or_default()
+    }
+
+    /// Says whether pods of the pod's namespace are looked at, where that is not so of all.
+    pub(crate) fn examine(&self, pod: PodId, inquiry: &mut Inquiry<'_, '_>) {
+        if self.include.is_empty() && self.exclude.is_empty() {
+            return;
+        }
+        let snapshot = inquiry.snapshot();
+        let namespace = snapshot.pod(pod).namespace;
+        let admitted = self.bind(snapshot).admit(namespace);
+        let name = snapshot.text(namespace);
+        let detail = match (admitted, self.include.is_empty()) {
+            (true, true) => format!("`{name}` is not excluded"),
+            (true, false) => format!("`{name}` is included"),
+            (false, true) => format!("`{name}` is excluded"),
+            (false, false) => format!("`{name}` is not among those included"),
+        };
+        inquiry.check("namespaces", admitted, detail);
     }
 
     /// The same for one snapshot.

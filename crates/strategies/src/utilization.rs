@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use descheduler_cluster::taints::tolerated;
 use descheduler_cluster::{NodeId, PodId, ResourceId, Resources, Snapshot, Taint};
-use descheduler_engine::{Args, Percent, Proposal, Reason, Turn, Verdict};
+use descheduler_engine::{Args, Percent, Proposal, Reason, Table, Turn, Verdict};
 use descheduler_scheduler::View;
 
 use crate::meter::Meter;
@@ -177,6 +177,37 @@ pub(crate) fn capped(capacity: &Resources, levels: &Levels, resource: ResourceId
         Some((_, level)) => (level * 0.01 * capacity as f64) as i64,
         None => capacity,
     }
+}
+
+/// What a node uses of each resource beside the levels that hold for it, each with what it is
+/// called.
+pub(crate) fn uses<'s>(
+    meter: &Meter<'s>,
+    view: &View<'s>,
+    node: NodeId,
+    levels: &[(&str, &Levels)],
+) -> Option<Table> {
+    let snapshot = view.snapshot();
+    let used = meter.node(view, node)?;
+    let capacity = snapshot.node(node).measured_capacity();
+    let percentage = |value: f64| format!("{value:.1}%");
+    let (_, first) = levels.first()?;
+    let rows = first.iter().map(|&(resource, _)| {
+        let use_ = percent(&used, capacity, resource).map_or("-".to_owned(), percentage);
+        let level = |(_, levels): &(&str, &Levels)| {
+            let level = levels.iter().find(|(of, _)| *of == resource);
+            level.map_or("-".to_owned(), |(_, level)| percentage(*level))
+        };
+        let name = snapshot.resource_name(resource).to_owned();
+        [name, use_].into_iter().chain(levels.iter().map(level)).collect()
+    });
+    let mut rows: Vec<Vec<String>> = rows.collect();
+    rows.sort();
+    let heads = levels.iter().map(|(name, _)| (*name).to_owned());
+    let verb = meter.source.verb().to_owned();
+    let columns = ["resource".to_owned(), verb].into_iter().chain(heads).collect();
+    let title = format!("use of {}", snapshot.node(node).name);
+    Some(Table { title, columns, rows })
 }
 
 /// The sum of what is used of all tracked resources, in their base units: what nodes are sorted by

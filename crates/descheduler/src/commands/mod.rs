@@ -1,6 +1,7 @@
 //! One file a command, under the name that users type.
 
 mod convert;
+mod explain;
 pub(crate) mod inputs;
 mod live;
 pub(crate) mod place;
@@ -36,6 +37,7 @@ pub(crate) fn run(
     let later = match command {
         Some(Command::Plan(arguments)) => return plan::run(&arguments, printer),
         Some(Command::Place(arguments)) => return place::run(&arguments, printer),
+        Some(Command::Explain(arguments)) => return explain::run(&arguments, printer),
         Some(Command::Validate(arguments)) => return validate::run(&arguments, printer),
         Some(Command::Convert(arguments)) => return convert::run(&arguments, printer),
         Some(Command::Strategies(arguments)) => return strategies::run(&arguments, printer),
@@ -44,7 +46,6 @@ pub(crate) fn run(
             printer.data(|out| writeln!(out, "descheduler {version}"))?;
             return Ok(ExitCode::SUCCESS);
         }
-        Some(Command::Explain(_)) => "explain",
         Some(Command::Simulate(_)) => "simulate",
         Some(Command::Report(_)) => "report",
         Some(Command::Capture(_)) => "capture",

@@ -88,7 +88,7 @@ fn one(
     })
 }
 
-fn find(snapshot: &Snapshot, name: &str) -> Option<PodId> {
+pub(super) fn find(snapshot: &Snapshot, name: &str) -> Option<PodId> {
     let (namespace, name) = name.split_once('/')?;
     let is_it = |id: &PodId| {
         let pod = snapshot.pod(*id);
@@ -97,14 +97,14 @@ fn find(snapshot: &Snapshot, name: &str) -> Option<PodId> {
     snapshot.pods().iter().copied().find(is_it)
 }
 
-fn unknown_pod(snapshot: &Snapshot, name: &str, place: &str) -> CliError {
+pub(super) fn unknown_pod(snapshot: &Snapshot, name: &str, place: &str) -> CliError {
     // Whoever forgot the namespace knows the name.
     let bare = name.rsplit('/').next().unwrap_or(name);
     let pods = snapshot.pods().iter().copied();
     let namesake = pods.clone().find(|&id| *snapshot.pod(id).name == *bare);
     let namesake = namesake.map(|id| format!("did you mean `{}`?", snapshot.pod_name(id)));
     if !name.contains('/') {
-        return CliError::user(anyhow!("`--pod`: expected a namespace and a name, found `{name}`"))
+        return CliError::user(anyhow!("expected a pod with its namespace, found `{name}`"))
             .help(namesake.unwrap_or_else(|| format!("write `default/{name}`")));
     }
     let error = CliError::user(anyhow!("there is no pod `{name}` in {place}"));

@@ -1,6 +1,7 @@
 //! What is printed. Each format has types of its own: those of the engine may change, what programs
 //! read must not.
 
+pub(crate) mod explain;
 pub(crate) mod json;
 pub(crate) mod layout;
 pub(crate) mod notes;

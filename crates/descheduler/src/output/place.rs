@@ -44,15 +44,13 @@ pub(crate) fn write_case(
 
 /// Writes the answer about a pod of a cluster.
 pub(crate) fn write_json(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let &Answer { snapshot, id, placement, .. } = answer;
-    let json = AnswerJson::new(snapshot, id, placement, Some(answer));
-    serde_json::to_writer_pretty(&mut *out, &json)?;
+    serde_json::to_writer_pretty(&mut *out, &AnswerJson::full(answer))?;
     out.write_all(b"\n")
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AnswerJson<'a> {
+pub(super) struct AnswerJson<'a> {
     id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     scheduler: Option<SchedulerJson<'a>>,
@@ -106,6 +104,11 @@ struct CycleErrorJson<'a> {
 }
 
 impl<'a> AnswerJson<'a> {
+    /// An answer about a pod of a cluster.
+    pub(super) fn full(answer: &Answer<'a>) -> Self {
+        Self::new(answer.snapshot, answer.id, answer.placement, Some(answer))
+    }
+
     /// `full`: with what only people ask for.
     fn new(
         snapshot: &'a Snapshot,

@@ -3,6 +3,7 @@
 //! First the verdict in a sentence, then the strategies in numbers, then every move in the order of
 //! execution, then what stays, in groups, then what else is worth knowing.
 
+pub(crate) mod explain;
 mod kept;
 mod moves;
 mod page;

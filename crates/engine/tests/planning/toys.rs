@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use descheduler_cluster::{LabelSelector, NodeId, PodId, Snapshot};
 use descheduler_engine::{
-    Anywhere, Check, History, Judge, Limits, Pass, Placement, Plan, Policy, Profile, Proposal,
-    Protection, Reason, Shield, Stage, Step, Strategy, StrategyDef, Turn, Unobserved, Verdict,
-    audit, plan,
+    Anywhere, Check, History, Inquiry, Judge, Limits, Pass, Placement, Plan, Policy, Profile,
+    Proposal, Protection, Reason, Shield, Stage, Step, Strategy, StrategyDef, Turn, Unobserved,
+    Verdict, audit, plan,
 };
 use descheduler_scheduler::{Scheduler, View};
 
@@ -41,6 +41,10 @@ impl<F: Fn(&mut Turn<'_, '_>) + Send + Sync> Strategy for Toy<F> {
 
     fn judge<'s>(&'s self, _: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
         Box::new(Anywhere)
+    }
+
+    fn examine(&self, _: PodId, inquiry: &mut Inquiry<'_, '_>) {
+        inquiry.check("toy", true, "");
     }
 }
 
@@ -130,6 +134,10 @@ impl Guard {
 }
 
 impl Protection for Guard {
+    fn name(&self) -> &'static str {
+        self.code
+    }
+
     fn stage(&self) -> Stage {
         self.stage
     }

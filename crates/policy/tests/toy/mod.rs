@@ -1,8 +1,9 @@
 //! A registry of plugins that do nothing, with arguments of every kind.
 
-use descheduler_cluster::{GoDuration, NodeId, Snapshot};
+use descheduler_cluster::{GoDuration, NodeId, PodId, Snapshot};
 use descheduler_engine::{
-    Anywhere, EvictorDef, Judge, Pass, Percent, Registry, Shield, Strategy, StrategyDef, Turn,
+    Anywhere, EvictorDef, Inquiry, Judge, Pass, Percent, Registry, Shield, Strategy, StrategyDef,
+    Turn,
 };
 
 pub(crate) const REGISTRY: Registry = Registry {
@@ -147,6 +148,8 @@ impl Strategy for Nothing {
     fn judge<'s>(&'s self, _: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
         Box::new(Anywhere)
     }
+
+    fn examine(&self, _: PodId, _: &mut Inquiry<'_, '_>) {}
 }
 
 fn nothing() -> Option<Box<dyn Strategy>> {

@@ -20,6 +20,14 @@ pub(super) fn read(args: &mut Args<'_>) -> Option<Box<dyn Protection>> {
 }
 
 impl Protection for MinAge {
+    fn name(&self) -> &'static str {
+        "minPodAge"
+    }
+
+    fn change(&self) -> Option<&'static str> {
+        Some("a lower `minPodAge`, or wait")
+    }
+
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
         Box::new(|_, pod| {
             let Self(min) = self;

@@ -13,6 +13,14 @@ const NOT_SAFE_TO_EVICT: &str = "NotSafeToEvict";
 pub(super) struct Undisturbed;
 
 impl Protection for Undisturbed {
+    fn name(&self) -> &'static str {
+        "autoscaler annotations"
+    }
+
+    fn change(&self) -> Option<&'static str> {
+        Some("take that annotation from the pod")
+    }
+
     fn is_ours(&self) -> bool {
         true
     }

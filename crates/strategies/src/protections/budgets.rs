@@ -9,6 +9,14 @@ const NO_DISRUPTION_BUDGET: &str = "NoDisruptionBudget";
 pub(super) struct Unbudgeted;
 
 impl Protection for Unbudgeted {
+    fn name(&self) -> &'static str {
+        "PodsWithoutPDB"
+    }
+
+    fn change(&self) -> Option<&'static str> {
+        Some("a disruption budget that covers it")
+    }
+
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
         Box::new(|_, pod| match snapshot.budgets_of(pod).is_empty() {
             true => Err(Reason::new(NO_DISRUPTION_BUDGET, "no disruption budget covers it")),

@@ -14,6 +14,14 @@ pub(super) struct Claims {
 }
 
 impl Protection for Claims {
+    fn name(&self) -> &'static str {
+        "PodsWithPVC"
+    }
+
+    fn change(&self) -> Option<&'static str> {
+        Some("take `PodsWithPVC` out of `podProtections.extraEnabled`")
+    }
+
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
         let protected: Vec<Sym> =
             self.protected_classes.iter().map(|name| snapshot.sym(name)).collect();
@@ -46,6 +54,14 @@ impl Protection for Claims {
 pub(super) struct ResourceClaims;
 
 impl Protection for ResourceClaims {
+    fn name(&self) -> &'static str {
+        "PodsWithResourceClaims"
+    }
+
+    fn change(&self) -> Option<&'static str> {
+        Some("take `PodsWithResourceClaims` out of `podProtections.extraEnabled`")
+    }
+
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
         Box::new(|_, pod| match *snapshot.pod(pod).spec.resource_claims {
             [] => Ok(()),

@@ -11,6 +11,10 @@ const STATIC_POD: &str = "StaticPod";
 pub(super) struct Terminating;
 
 impl Protection for Terminating {
+    fn name(&self) -> &'static str {
+        "being deleted"
+    }
+
     fn overruled_by_annotation(&self) -> bool {
         false
     }
@@ -27,6 +31,10 @@ impl Protection for Terminating {
 pub(super) struct Mirror;
 
 impl Protection for Mirror {
+    fn name(&self) -> &'static str {
+        "mirror pod"
+    }
+
     fn overruled_by_annotation(&self) -> bool {
         false
     }
@@ -45,6 +53,10 @@ impl Protection for Mirror {
 pub(super) struct Static;
 
 impl Protection for Static {
+    fn name(&self) -> &'static str {
+        "static pod"
+    }
+
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
         Box::new(|_, pod| match snapshot.pod(pod).static_pod {
             true => Err(Reason::new(STATIC_POD, "it is a static pod")),

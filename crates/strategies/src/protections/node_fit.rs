@@ -21,6 +21,14 @@ pub(super) fn read(args: &mut Args<'_>) -> Option<Box<dyn Protection>> {
 }
 
 impl Protection for NodeFit {
+    fn name(&self) -> &'static str {
+        "nodeFit"
+    }
+
+    fn change(&self) -> Option<&'static str> {
+        Some("room on another node, or `nodeFit: false`")
+    }
+
     fn stage(&self) -> Stage {
         Stage::PreEviction
     }

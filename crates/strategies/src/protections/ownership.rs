@@ -13,6 +13,10 @@ pub(super) struct Bare {
 }
 
 impl Protection for Bare {
+    fn name(&self) -> &'static str {
+        "pods without an owner"
+    }
+
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
         Box::new(|_, pod| {
             let pod = snapshot.pod(pod);
@@ -29,6 +33,14 @@ impl Protection for Bare {
 pub(super) struct DaemonSet;
 
 impl Protection for DaemonSet {
+    fn name(&self) -> &'static str {
+        "DaemonSetPods"
+    }
+
+    fn change(&self) -> Option<&'static str> {
+        Some("`podProtections.defaultDisabled: [DaemonSetPods]`")
+    }
+
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
         let kind = snapshot.sym("DaemonSet");
         Box::new(move |_, pod| {

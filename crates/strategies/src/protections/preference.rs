@@ -18,6 +18,14 @@ pub(super) fn read(args: &mut Args<'_>) -> Option<Box<dyn Protection>> {
 }
 
 impl Protection for NoEviction {
+    fn name(&self) -> &'static str {
+        "noEvictionPolicy"
+    }
+
+    fn change(&self) -> Option<&'static str> {
+        Some("`noEvictionPolicy: Preferred`")
+    }
+
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
         Box::new(|_, pod| match snapshot.pod(pod).prefer_no_eviction {
             true => {

@@ -48,6 +48,16 @@ pub(super) fn read(args: &mut Args<'_>, protect: bool) -> Option<Box<dyn Protect
 }
 
 impl Protection for Priority {
+    fn name(&self) -> &'static str {
+        "priority"
+    }
+
+    fn change(&self) -> Option<&'static str> {
+        Some(
+            "a higher `priorityThreshold`, or `podProtections.defaultDisabled: [SystemCriticalPods]`",
+        )
+    }
+
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
         let threshold = match &self.threshold {
             Threshold::Value(value) => Ok(*value),

@@ -22,6 +22,14 @@ pub(super) fn read(args: &mut Args<'_>) -> Option<Box<dyn Protection>> {
 }
 
 impl Protection for MinReplicas {
+    fn name(&self) -> &'static str {
+        "minReplicas"
+    }
+
+    fn change(&self) -> Option<&'static str> {
+        Some("more replicas, or a lower `minReplicas`")
+    }
+
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
         Box::new(|_, pod| {
             let Self(min) = *self;

@@ -28,6 +28,14 @@ pub(super) fn read_namespace_labels(args: &mut Args<'_>) -> Option<Box<dyn Prote
 }
 
 impl Protection for PodLabels {
+    fn name(&self) -> &'static str {
+        "labelSelector"
+    }
+
+    fn change(&self) -> Option<&'static str> {
+        Some("a `labelSelector` that matches its labels")
+    }
+
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
         let selector = snapshot.compile(&self.0);
         Box::new(move |_, pod| match selector.matches(snapshot.labels(pod), snapshot.strings()) {
@@ -41,6 +49,14 @@ impl Protection for PodLabels {
 }
 
 impl Protection for NamespaceLabels {
+    fn name(&self) -> &'static str {
+        "namespaceLabelSelector"
+    }
+
+    fn change(&self) -> Option<&'static str> {
+        Some("a `namespaceLabelSelector` that matches its namespace")
+    }
+
     fn stage(&self) -> Stage {
         Stage::PreEviction
     }

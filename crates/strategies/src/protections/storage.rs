@@ -9,6 +9,14 @@ const LOCAL_STORAGE: &str = "LocalStorage";
 pub(super) struct LocalStorage;
 
 impl Protection for LocalStorage {
+    fn name(&self) -> &'static str {
+        "PodsWithLocalStorage"
+    }
+
+    fn change(&self) -> Option<&'static str> {
+        Some("`podProtections.defaultDisabled: [PodsWithLocalStorage]`")
+    }
+
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
         Box::new(|_, pod| match snapshot.pod(pod).spec.local_storage {
             true => Err(Reason::new(LOCAL_STORAGE, "it has a volume on its node")),

@@ -19,8 +19,7 @@ const NAMED_MAX: usize = 4;
 /// Writes the answer.
 pub(crate) fn write(answer: &Answer<'_>, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(out, screen);
-    let &Answer { snapshot, id: _, version, profile, placement, winners } = answer;
-    let Placement { rejected, error, feasible, infeasible, plugins } = placement;
+    let &Answer { snapshot: _, id: _, version, profile, placement: _, winners } = answer;
     page.paragraph(0, &[], &verdict(answer), Ink::Bold)?;
     let by = format!("as kube-scheduler {version} with the profile `{profile}` sees it");
     page.paragraph(0, &[], &by, Ink::Dim)?;
@@ -29,6 +28,13 @@ pub(crate) fn write(answer: &Answer<'_>, screen: Screen, out: &mut dyn Write) ->
                     depends on where it begins";
         page.paragraph(0, &[], text, Ink::Dim)?;
     }
+    body(answer, &mut page)
+}
+
+/// The nodes that pass with their scores, and why the others do not.
+pub(super) fn body(answer: &Answer<'_>, page: &mut Page<'_>) -> io::Result<()> {
+    let &Answer { snapshot, placement, .. } = answer;
+    let Placement { rejected, error, feasible, infeasible, plugins } = placement;
     if let Some(CycleError { stage, plugin, message }) = error {
         page.blank()?;
         let text = format!("{stage} of {plugin}: {message}");
@@ -42,7 +48,7 @@ pub(crate) fn write(answer: &Answer<'_>, screen: Screen, out: &mut dyn Write) ->
             .line(&[Span::new(Ink::Plain, format!("  {text}")), Span::new(Ink::Dim, plugin)]);
     }
     if !feasible.is_empty() {
-        candidates(answer, plugins, feasible, &mut page)?;
+        candidates(answer, plugins, feasible, page)?;
     }
     let mut reasons: BTreeMap<(Code, String), Vec<NodeId>> = BTreeMap::new();
     for (node, fault) in infeasible {
@@ -58,7 +64,7 @@ pub(crate) fn write(answer: &Answer<'_>, screen: Screen, out: &mut dyn Write) ->
     let mut reasons: Vec<_> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.len()));
     for ((code, text), nodes) in &reasons {
-        reason(answer, (*code, text), nodes, &mut page)?;
+        reason(answer, (*code, text), nodes, page)?;
     }
     Ok(())
 }
