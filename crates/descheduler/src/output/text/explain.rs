@@ -305,7 +305,7 @@ fn advice(step: &PodStep, page: &mut Page<'_>) -> io::Result<()> {
     }
     let placed = step.trial.outlook.as_ref().is_none_or(|outlook| outlook.refusal.is_none());
     let head = match (all.len(), placed) {
-        (1, true) => "it would go with:",
+        (1, true) => "what would let it go:",
         _ => "for it to go, among other things:",
     };
     page.paragraph(2, &[], head, Ink::Cyan)?;
