@@ -1,5 +1,6 @@
 //! Disruption budgets: who is covered and how much disruption is left.
 
+use crate::ingest::Terms;
 use crate::intern::Sym;
 use crate::labels::Selector;
 
@@ -16,6 +17,8 @@ pub struct Budget {
     pub unhealthy: UnhealthyPolicy,
     /// What it allows at the time of the snapshot.
     pub allowance: Allowance,
+    /// What that comes from.
+    pub(crate) terms: Terms,
 }
 
 /// `spec.unhealthyPodEvictionPolicy`: what happens to running pods that are not Ready.

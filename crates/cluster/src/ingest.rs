@@ -22,6 +22,7 @@ mod devices;
 mod drafts;
 mod finish;
 mod migration;
+mod next;
 mod node;
 mod other;
 mod pod;
@@ -38,7 +39,9 @@ mod workloads;
 pub use anomaly::{Anomaly, Source, SyntaxError};
 use anomaly::{Flaws, Origin};
 use budgets::BudgetDraft;
+pub(crate) use budgets::Stated as Terms;
 use drafts::Draft;
+pub use next::{Arrival, Changes};
 use pools::Pools;
 pub use salvage::check_syntax;
 pub use store::Store;
@@ -134,6 +137,12 @@ impl Ingest {
     /// epoch. The result does not depend on the order in which objects were added.
     pub fn finish(self, now: Option<Timestamp>) -> (Snapshot, Vec<Anomaly>) {
         finish::finish(self, now)
+    }
+
+    /// The snapshot that follows when things have happened to a cluster. What did not change is
+    /// carried over, so this costs far less than reading a cluster.
+    pub fn next(snapshot: Snapshot, changes: Changes) -> Snapshot {
+        next::next(snapshot, changes)
     }
 
     fn origin(&mut self, source: &Source) -> Origin {

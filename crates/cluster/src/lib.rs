@@ -40,7 +40,7 @@ pub use affinity::{
 };
 pub use disruption::{Allowance, Budget, UnhealthyPolicy};
 pub use duration::GoDuration;
-pub use ingest::{Anomaly, Ingest, Store};
+pub use ingest::{Anomaly, Arrival, Changes, Ingest, Store};
 pub use intern::{Interner, Sym};
 pub use labels::{LabelOperator, LabelRequirement, LabelSelector, Labels, Selector};
 pub use node::Node;

@@ -8,7 +8,7 @@ use super::{Ingest, Object};
 use crate::disruption::{Allowance, Budget, UnhealthyPolicy};
 use crate::intern::{Interner, Sym};
 use crate::labels::Selector;
-use crate::pod::Pod;
+use crate::pod::{Phase, Pod};
 use crate::snapshot::objects::Makers;
 use crate::wire::{self, IntOrPercent, text};
 use crate::workloads::WorkloadKind;
@@ -25,22 +25,31 @@ pub(super) struct BudgetDraft {
 
 /// What the object itself says about its allowance.
 #[derive(Clone, Copy, Debug)]
-enum Stated {
-    Final(Allowance),
+pub(crate) enum Stated {
+    /// It could not be read, so nothing is known, now or later.
+    Unreadable,
+    /// The status says so.
+    Status {
+        allowance: Allowance,
+        /// `status.desiredHealthy`, if it is about the budget that holds now.
+        desired: Option<i64>,
+        /// What to go by once pods have come and gone.
+        bound: Bound,
+    },
     /// No status: to be computed from `spec`.
     ToCompute(Bound),
 }
 
 /// `spec.minAvailable` or `spec.maxUnavailable`.
 #[derive(Clone, Copy, Debug)]
-enum Bound {
+pub(crate) enum Bound {
     Neither,
     MinAvailable(Share),
     MaxUnavailable(Share),
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Share {
+pub(crate) enum Share {
     Count(i64),
     Percent(i64),
 }
@@ -75,7 +84,7 @@ impl Object for BudgetObject {
         let allowance = if flaws.is_empty() {
             stated(&metadata, object.status.as_ref(), bound)
         } else {
-            Stated::Final(Allowance::Unknown)
+            Stated::Unreadable
         };
         let everywhere = flaws.touch("metadata") && text(&metadata.namespace).is_empty();
         let unhealthy = match text(&spec.unhealthy_pod_eviction_policy) {
@@ -129,14 +138,14 @@ fn stated(
     if let (Some(observed), Some(generation)) = (observed_generation, metadata.generation)
         && observed.0 < generation.0
     {
-        return Stated::Final(Allowance::NotProcessed);
+        return Stated::Status { allowance: Allowance::NotProcessed, desired: None, bound };
     }
-    let desired = desired_healthy.map_or(0, |number| number.0);
-    let current = current_healthy.map_or(0, |number| number.0);
-    Stated::Final(Allowance::Known {
-        disruptions: disruptions.0,
-        healthy: current >= desired && desired > 0,
-    })
+    let given = desired_healthy.as_ref().map(|number| number.0);
+    let desired = given.unwrap_or(0);
+    let current = current_healthy.as_ref().map_or(0, |number| number.0);
+    let healthy = current >= desired && desired > 0;
+    let allowance = Allowance::Known { disruptions: disruptions.0, healthy };
+    Stated::Status { allowance, desired: given, bound }
 }
 
 impl Makers {
@@ -190,6 +199,7 @@ impl Draft<BudgetDraft> {
             selector: self.value.selector.clone(),
             unhealthy: self.value.unhealthy,
             allowance,
+            terms: self.value.allowance,
         }
     }
 
@@ -205,9 +215,41 @@ impl Draft<BudgetDraft> {
         strings: &Interner,
     ) -> Allowance {
         match self.value.allowance {
-            Stated::Final(allowance) => allowance,
+            Stated::Unreadable => Allowance::Unknown,
+            Stated::Status { allowance, .. } => allowance,
             Stated::ToCompute(bound) => {
                 computed(bound, pods, makers, strings).unwrap_or(Allowance::Unknown)
+            }
+        }
+    }
+}
+
+impl Budget {
+    /// What the budget allows once pods have come and gone, `pods` being all that it covers now.
+    pub(super) fn allowance_now<'p>(
+        &self,
+        pods: impl Iterator<Item = &'p Pod> + Clone,
+        makers: &Makers,
+        strings: &Interner,
+    ) -> Allowance {
+        match self.terms {
+            Stated::Unreadable => Allowance::Unknown,
+            Stated::ToCompute(bound) => {
+                computed(bound, pods, makers, strings).unwrap_or(Allowance::Unknown)
+            }
+            Stated::Status { desired, bound, .. } => {
+                let wanted = wanted(bound, pods.clone(), makers, strings);
+                let Some((expected, desired)) = wanted.or(desired.map(|desired| (1, desired)))
+                else {
+                    return self.allowance;
+                };
+                // The controller saw pods that are healthy, though the dump may not say so of each.
+                let ready = strings.get("Ready");
+                let is_silent = |pod: &Pod| !pod.conditions.iter().any(|one| one.kind == ready);
+                let silent = pods.clone().filter(|pod| pod.phase == Phase::Running);
+                let silent = silent.filter(|pod| !pod.terminating && is_silent(pod)).count();
+                let healthy = count_healthy(pods).saturating_add(integer(silent));
+                allowed(expected, desired, healthy)
             }
         }
     }
@@ -221,25 +263,43 @@ fn computed<'p>(
     makers: &Makers,
     strings: &Interner,
 ) -> Option<Allowance> {
+    let (expected, desired) = wanted(bound, pods.clone(), makers, strings)?;
+    Some(allowed(expected, desired, count_healthy(pods)))
+}
+
+/// How many pods there should be, and how many of them healthy.
+fn wanted<'p>(
+    bound: Bound,
+    pods: impl Iterator<Item = &'p Pod> + Clone,
+    makers: &Makers,
+    strings: &Interner,
+) -> Option<(i64, i64)> {
     let expected = || makers.expected(pods.clone(), strings);
-    let (expected, desired) = match bound {
+    Some(match bound {
         Bound::Neither => (0, 0),
         Bound::MaxUnavailable(share) => {
             let expected = expected()?;
             (expected, expected.saturating_sub(share.of(expected)).max(0))
         }
-        Bound::MinAvailable(Share::Count(count)) => {
-            (i64::try_from(pods.clone().count()).unwrap_or(i64::MAX), count)
-        }
+        Bound::MinAvailable(Share::Count(count)) => (integer(pods.count()), count),
         Bound::MinAvailable(share) => {
             let expected = expected()?;
             (expected, share.of(expected))
         }
-    };
-    let healthy = pods.filter(|pod| !pod.terminating && pod.is_ready()).count();
-    let healthy = i64::try_from(healthy).unwrap_or(i64::MAX);
+    })
+}
+
+fn count_healthy<'p>(pods: impl Iterator<Item = &'p Pod>) -> i64 {
+    integer(pods.filter(|pod| !pod.terminating && pod.is_ready()).count())
+}
+
+fn integer(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn allowed(expected: i64, desired: i64, healthy: i64) -> Allowance {
     let disruptions = if expected <= 0 { 0 } else { healthy.saturating_sub(desired).max(0) };
-    Some(Allowance::Known { disruptions, healthy: healthy >= desired && desired > 0 })
+    Allowance::Known { disruptions, healthy: healthy >= desired && desired > 0 }
 }
 
 impl Share {

@@ -9,6 +9,7 @@ use super::pools::Pools;
 use super::{Anomaly, Ingest};
 use crate::disruption::Budget;
 use crate::intern::{Interner, Sym};
+use crate::labels::Selector;
 use crate::node::Node;
 use crate::pod::Pod;
 use crate::snapshot::groups::GroupIndex;
@@ -154,7 +155,7 @@ fn anomalies(mut anomalies: Vec<Anomaly>) -> Vec<Anomaly> {
 }
 
 /// Binds pods to the nodes that are known; returns the pods of each.
-fn bind(nodes: &[Node], pods: &mut [Pod], strings: &mut Interner) -> Vec<Vec<PodId>> {
+pub(super) fn bind(nodes: &[Node], pods: &mut [Pod], strings: &mut Interner) -> Vec<Vec<PodId>> {
     let by_name: HashMap<Sym, NodeId> = nodes
         .iter()
         .enumerate()
@@ -172,7 +173,7 @@ fn bind(nodes: &[Node], pods: &mut [Pod], strings: &mut Interner) -> Vec<Vec<Pod
 
 /// Numbers the groups by their first pods and lists the pods of each. Groups that were those of
 /// dropped duplicates alone are gone.
-fn renumber(groups: Vec<Group>, pods: &mut [Pod]) -> Vec<Group> {
+pub(super) fn renumber(groups: Vec<Group>, pods: &mut [Pod]) -> Vec<Group> {
     let mut new_ids: Vec<Option<GroupId>> = vec![None; groups.len()];
     let mut old: Vec<Option<Group>> = groups.into_iter().map(Some).collect();
     let mut found: Vec<Group> = Vec::with_capacity(old.len());
@@ -210,14 +211,9 @@ fn allot(
         };
         for namespace in namespaces {
             let id = BudgetId::from_index(budgets.len());
-            let covered = draft.selector().map_or_else(Vec::new, |selector| {
-                index.matching(groups, namespace, selector, strings)
-            });
-            let members = covered
-                .iter()
-                .flat_map(|group| &groups[group.index()].pods)
-                .map(|pod| &pods[pod.index()]);
-            let allowance = draft.allowance(members, makers, strings);
+            let selector = draft.selector();
+            let covered = covered(selector, namespace, groups, index, strings);
+            let allowance = draft.allowance(members(&covered, groups, pods), makers, strings);
             for group in covered {
                 groups[group.index()].budgets.push(id);
             }
@@ -227,8 +223,29 @@ fn allot(
     budgets
 }
 
+/// The groups that a budget covers.
+pub(super) fn covered(
+    selector: Option<&Selector>,
+    namespace: Sym,
+    groups: &[Group],
+    index: &GroupIndex,
+    strings: &Interner,
+) -> Vec<GroupId> {
+    selector.map_or_else(Vec::new, |selector| index.matching(groups, namespace, selector, strings))
+}
+
+/// The pods of some groups.
+pub(super) fn members<'a>(
+    covered: &'a [GroupId],
+    groups: &'a [Group],
+    pods: &'a [Pod],
+) -> impl Iterator<Item = &'a Pod> + Clone {
+    let ids = covered.iter().flat_map(|group| &groups[group.index()].pods);
+    ids.map(|pod| &pods[pod.index()])
+}
+
 /// The pods that the scheduler has in its queue.
-fn pending(pods: &[Pod]) -> Vec<PodId> {
+pub(super) fn pending(pods: &[Pod]) -> Vec<PodId> {
     (0..pods.len())
         .filter(|&at| {
             let pod = &pods[at];
@@ -239,7 +256,7 @@ fn pending(pods: &[Pod]) -> Vec<PodId> {
 }
 
 /// How many pods refer to each owner; a pod that names one twice counts once.
-fn owned(pods: &[Pod]) -> HashMap<Sym, u32> {
+pub(super) fn owned(pods: &[Pod]) -> HashMap<Sym, u32> {
     let mut owned: HashMap<Sym, u32> = HashMap::new();
     for pod in pods {
         for (at, owner) in pod.owners.iter().enumerate() {

@@ -6,6 +6,7 @@ use crate::snapshot::{NodeId, PodId};
 
 mod cases;
 mod groups;
+mod next;
 mod order;
 mod resources;
 mod specs;

@@ -33,6 +33,15 @@ impl<T> BySym<T> {
     pub(crate) fn all(&self) -> &[T] {
         &self.items
     }
+
+    /// To change what is not the key.
+    pub(crate) fn get_mut(&mut self, key: Sym) -> Option<&mut T> {
+        self.at.get(&key).map(|&at| &mut self.items[at as usize])
+    }
+
+    pub(crate) fn all_mut(&mut self) -> &mut [T] {
+        &mut self.items
+    }
 }
 
 /// A name: the kind where a table holds several, the namespace, the name.
@@ -67,6 +76,16 @@ impl<T: Named> ByName<T> {
 
     pub(crate) fn all(&self) -> &[T] {
         &self.items
+    }
+
+    /// To change what is not its name.
+    pub(crate) fn get_mut(&mut self, name: Name<'_>) -> Option<&mut T> {
+        let at = self.at.find(hash(name), |&at| self.items[at as usize].key() == name).copied();
+        at.map(|at| &mut self.items[at as usize])
+    }
+
+    pub(crate) fn into_items(self) -> Vec<T> {
+        self.items
     }
 }
 
