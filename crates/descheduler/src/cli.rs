@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use descheduler_cluster::GoDuration;
+use descheduler_cluster::duration::DurationError;
 use descheduler_engine::Placement;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 /// Finds pods that would be better off elsewhere, so that the scheduler can place them anew.
 #[derive(Debug, Parser)]
@@ -27,6 +29,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Plan(PlanArgs),
+    Simulate(SimulateArgs),
     Place(PlaceArgs),
     Validate(ValidateArgs),
     Convert(ConvertArgs),
@@ -34,8 +37,6 @@ pub(crate) enum Command {
     /// Print the version
     Version,
     Explain(ExplainArgs),
-    #[command(hide = true, disable_help_flag = true)]
-    Simulate(Later),
     #[command(hide = true, disable_help_flag = true)]
     Report(Later),
     #[command(hide = true, disable_help_flag = true)]
@@ -76,7 +77,7 @@ pub(crate) struct PlanArgs {
 }
 
 /// What decisions are made from.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct InputArgs {
     /// The policy, descheduler/v1alpha2 or v1alpha1
     #[arg(long, value_name = "FILE", alias = "policy-config-file")]
@@ -136,8 +137,55 @@ pub(crate) struct SubjectArgs {
     pub(crate) output: Format,
 }
 
-/// Which scheduler to reckon with.
+/// What stands below the flags of `simulate`.
+const SIMULATE_HELP: &str = "\
+The cluster lives on as a model: evicted pods end, their owners make new ones, the scheduler
+places them, time passes, and the next cycle is planned. Where several nodes could win, the seed
+decides; the same seed gives the same simulation.
+
+Exit codes: 0 done, 1 you can fix it, 2 environment or bug";
+
+/// Show what would happen over many cycles, and whether the policy settles; changes nothing
 #[derive(Args, Debug)]
+#[command(
+    override_usage = "descheduler simulate --policy <FILE> (--cluster <PATH> | --kubeconfig <FILE>) [OPTIONS]",
+    after_help = SIMULATE_HELP
+)]
+pub(crate) struct SimulateArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+
+    /// Another policy, to be put beside it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) compare: Option<PathBuf>,
+
+    /// Stop after so many cycles if the policy has not settled by then
+    #[arg(long, value_name = "NUMBER", default_value = "20",
+        value_parser = clap::value_parser!(u32).range(1..=CYCLES_MAX))]
+    pub(crate) cycles: u32,
+
+    /// From one cycle to the next
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = interval)]
+    pub(crate) interval: SignedDuration,
+
+    /// What decides where several things could happen
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub(crate) seed: u64,
+
+    /// Follow every choice that the scheduler has, on a cluster of fewer than 100 nodes
+    #[arg(long, conflicts_with = "compare")]
+    pub(crate) exhaustive: bool,
+
+    /// How to print what happens
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) output: Format,
+}
+
+/// More cycles than anybody would read, and fewer than a counter holds.
+const CYCLES_MAX: i64 = 100_000;
+
+/// Which scheduler to reckon with.
+#[derive(Args, Clone, Debug)]
 pub(crate) struct SchedulerArgs {
     /// What kube-scheduler is configured with [default: what it does by itself]
     #[arg(long, value_name = "FILE")]
@@ -270,6 +318,15 @@ impl From<PlacementMode> for Placement {
             PlacementMode::Feasible => Self::Feasible,
             PlacementMode::Improving => Self::Improving,
         }
+    }
+}
+
+/// A span of time as Go writes it, above zero.
+fn interval(text: &str) -> Result<SignedDuration, String> {
+    let span: GoDuration = text.parse().map_err(|error: DurationError| error.to_string())?;
+    match span.as_nanos() {
+        nanos if nanos > 0 => Ok(SignedDuration::from_nanos(nanos)),
+        _ => Err("expected a span of time above zero, such as 5m".to_owned()),
     }
 }
 

@@ -28,6 +28,8 @@ Usage: descheduler <COMMAND>
 
 Commands:
   plan        Show what would be evicted and why, and what stays and why; changes nothing
+  simulate    Show what would happen over many cycles, and whether the policy settles; changes
+              nothing
   place       Show where the scheduler could put a pod now, how well, and why not elsewhere
   validate    Say what is wrong with policies, with file, line and column; needs no cluster
   convert     Print the v1alpha2 policy that a v1alpha1 policy stands for, with comments on what
@@ -95,7 +97,7 @@ fn version() {
 
 #[test]
 fn commands_that_are_not_there_yet() {
-    for command in ["simulate", "report", "capture", "completion"] {
+    for command in ["report", "capture", "completion"] {
         for flags in ["", "--help", "pod a/b -o json --cluster x", "--policy=x -- y", "bash"] {
             descheduler(&format!("{command} {flags}"))
                 .assert()

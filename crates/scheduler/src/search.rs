@@ -105,6 +105,24 @@ impl Winners {
         Self { nodes: nodes.collect(), sampled: false, windows: None }
     }
 
+    /// How many places there are for the search to begin, all alike, if that decides who wins; 0 if
+    /// one of [`Winners::nodes`] is as likely as another.
+    pub fn starts(&self) -> usize {
+        let starts = self.windows.iter().flat_map(|windows| &windows.starts);
+        starts.map(|&starts| starts as usize).sum()
+    }
+
+    /// Who wins if the search begins at a place, counted from 0 to below [`Winners::starts`].
+    pub fn from_start(&self, start: usize) -> Option<NodeId> {
+        let windows = self.windows.as_ref()?;
+        let mut passed = 0;
+        let window = windows.starts.iter().position(|&starts| {
+            passed += starts as usize;
+            start < passed
+        })?;
+        Some(windows.nodes[windows.tops[window].1])
+    }
+
     fn top(feasible: &[Candidate]) -> Self {
         let top = feasible.iter().map(|candidate| candidate.total).max();
         let nodes = feasible.iter().filter(|candidate| Some(candidate.total) == top);

@@ -31,7 +31,7 @@ const BELOW: [(&str, &[&str]); 10] = [
 
 /// The crates that are functions of their arguments, and the third-party crates that each may use.
 /// None of these opens a file, reads a clock, or draws a random number for its user.
-const PURE: [(&str, &[&str]); 4] = [
+const PURE: [(&str, &[&str]); 5] = [
     (
         "cluster",
         &[
@@ -48,6 +48,8 @@ const PURE: [(&str, &[&str]); 4] = [
     ("scheduler", &["hashbrown", "jiff", "rustc-hash", "serde", "smallvec"]),
     ("engine", &["hashbrown", "jiff", "rustc-hash", "serde", "smallvec"]),
     ("strategies", &["hashbrown", "jiff", "rustc-hash", "serde", "smallvec"]),
+    // Its random numbers come from a seed that it is given.
+    ("sim", &["hashbrown", "jiff"]),
 ];
 
 /// Whether a package is one of the pure crates.

@@ -7,6 +7,7 @@ mod live;
 pub(crate) mod place;
 pub(crate) mod plan;
 mod scheduler;
+pub(crate) mod simulate;
 mod strategies;
 mod validate;
 
@@ -22,8 +23,8 @@ use crate::error::CliError;
 use crate::printer::Printer;
 
 /// Commands that there are.
-const COMMANDS: [&str; 7] =
-    ["plan", "place", "validate", "convert", "strategies", "version", "help"];
+const COMMANDS: [&str; 8] =
+    ["plan", "simulate", "place", "validate", "convert", "strategies", "version", "help"];
 
 /// Runs what the arguments say; the first one is the name of the program.
 pub(crate) fn run(
@@ -36,6 +37,7 @@ pub(crate) fn run(
     };
     let later = match command {
         Some(Command::Plan(arguments)) => return plan::run(&arguments, printer),
+        Some(Command::Simulate(arguments)) => return simulate::run(&arguments, printer),
         Some(Command::Place(arguments)) => return place::run(&arguments, printer),
         Some(Command::Explain(arguments)) => return explain::run(&arguments, printer),
         Some(Command::Validate(arguments)) => return validate::run(&arguments, printer),
@@ -46,7 +48,6 @@ pub(crate) fn run(
             printer.data(|out| writeln!(out, "descheduler {version}"))?;
             return Ok(ExitCode::SUCCESS);
         }
-        Some(Command::Simulate(_)) => "simulate",
         Some(Command::Report(_)) => "report",
         Some(Command::Capture(_)) => "capture",
         Some(Command::Completion(_)) => "completion",

@@ -14,7 +14,7 @@ const API_VERSION: &str = "descheduler/plan/v1";
 
 /// Writes the plan.
 pub(crate) fn write(outcome: &Outcome<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Lines::default());
+    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Lines::new(1, 2));
     PlanJson::new(outcome).serialize(&mut serializer)?;
     out.write_all(b"\n")
 }
@@ -173,20 +173,22 @@ fn shown<S: Serializer>(refusal: &&Refusal, serializer: S) -> Result<S::Ok, S::E
 
 /// Lays JSON out so that each eviction and each refusal is one line: for `grep` and `diff`, and for
 /// reading.
-#[derive(Default)]
-struct Lines {
+pub(super) struct Lines {
+    /// Down to which depth the parts of an object have lines of their own.
+    objects: usize,
+    /// Down to which depth the items of a list have.
+    lists: usize,
     depth: usize,
     /// Whether the innermost bracket holds something.
     filled: bool,
 }
 
-/// Down to which depth the parts of an object have lines of their own.
-const OBJECT_DEPTH: usize = 1;
-
-/// Down to which depth the items of a list have.
-const LIST_DEPTH: usize = 2;
-
 impl Lines {
+    /// Down to these depths the parts of objects and the items of lists have lines of their own.
+    pub(super) const fn new(objects: usize, lists: usize) -> Self {
+        Self { objects, lists, depth: 0, filled: false }
+    }
+
     fn open<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
         self.depth += 1;
         self.filled = false;
@@ -232,11 +234,11 @@ impl Formatter for Lines {
     }
 
     fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        self.part(out, first, LIST_DEPTH)
+        self.part(out, first, self.lists)
     }
 
     fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.close(out, b"]", LIST_DEPTH)
+        self.close(out, b"]", self.lists)
     }
 
     fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
@@ -244,7 +246,7 @@ impl Formatter for Lines {
     }
 
     fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        self.part(out, first, OBJECT_DEPTH)
+        self.part(out, first, self.objects)
     }
 
     fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
@@ -252,6 +254,6 @@ impl Formatter for Lines {
     }
 
     fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.close(out, b"}", OBJECT_DEPTH)
+        self.close(out, b"}", self.objects)
     }
 }

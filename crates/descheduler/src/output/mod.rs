@@ -6,6 +6,7 @@ pub(crate) mod json;
 pub(crate) mod layout;
 pub(crate) mod notes;
 pub(crate) mod place;
+pub(crate) mod simulate;
 pub(crate) mod strategies;
 pub(crate) mod text;
 pub(crate) mod validate;

@@ -8,6 +8,7 @@ mod kept;
 mod moves;
 mod page;
 pub(crate) mod place;
+pub(crate) mod simulate;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
