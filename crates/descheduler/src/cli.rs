@@ -29,6 +29,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Plan(PlanArgs),
+    Explain(ExplainArgs),
     Simulate(SimulateArgs),
     Place(PlaceArgs),
     Validate(ValidateArgs),
@@ -36,7 +37,6 @@ pub(crate) enum Command {
     Strategies(StrategiesArgs),
     /// Print the version
     Version,
-    Explain(ExplainArgs),
     #[command(hide = true, disable_help_flag = true)]
     Report(Later),
     #[command(hide = true, disable_help_flag = true)]

@@ -28,6 +28,7 @@ Usage: descheduler <COMMAND>
 
 Commands:
   plan        Show what would be evicted and why, and what stays and why; changes nothing
+  explain     Show what every strategy and every check says about one pod or node; changes nothing
   simulate    Show what would happen over many cycles, and whether the policy settles; changes
               nothing
   place       Show where the scheduler could put a pod now, how well, and why not elsewhere
@@ -36,7 +37,6 @@ Commands:
               changed
   strategies  List the strategies, or show what one does, its arguments and an example
   version     Print the version
-  explain     Show what every strategy and every check says about one pod or node; changes nothing
   help        Print this message or the help of the given subcommand(s)
 
 Options:

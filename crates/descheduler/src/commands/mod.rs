@@ -15,16 +15,12 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use descheduler_engine::did_you_mean;
 
 use crate::cli::{Cli, Command};
 use crate::error::CliError;
 use crate::printer::Printer;
-
-/// Commands that there are.
-const COMMANDS: [&str; 8] =
-    ["plan", "simulate", "place", "validate", "convert", "strategies", "version", "help"];
 
 /// Runs what the arguments say; the first one is the name of the program.
 pub(crate) fn run(
@@ -62,7 +58,10 @@ fn no_service(arguments: &[OsString]) -> CliError {
     match word.filter(|word| !word.starts_with('-')) {
         Some(word) => {
             let error = CliError::user(anyhow!("unknown command `{word}`"));
-            let hint = did_you_mean(&word, COMMANDS);
+            let cli = Cli::command();
+            let commands = cli.get_subcommands().filter(|command| !command.is_hide_set());
+            let names = commands.map(|command| command.get_name()).chain(["help"]);
+            let hint = did_you_mean(&word, names);
             error.help(hint.unwrap_or_else(|| "`descheduler --help` lists the commands".into()))
         }
         None => CliError::user(anyhow!("running against a live cluster is not there yet"))
