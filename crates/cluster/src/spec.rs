@@ -5,7 +5,7 @@
 
 use crate::affinity::{NodeSelector, PodAffinityTerm, PreferredPodTerm, PreferredTerm};
 use crate::intern::Sym;
-use crate::labels::Selector;
+use crate::labels::{Labels, Selector, value_of};
 use crate::taints::Toleration;
 use crate::volumes::MigratedDisk;
 
@@ -80,6 +80,17 @@ pub struct SpreadConstraint {
     pub honor_affinity: bool,
     /// `nodeTaintsPolicy`: nodes with taints that the pod does not tolerate are left out.
     pub honor_taints: bool,
+}
+
+impl SpreadConstraint {
+    /// Which pods are counted for a pod with these labels, `matchLabelKeys` included; `None` where
+    /// none are.
+    pub fn selector_of(&self, labels: &Labels) -> Option<Selector> {
+        let pairs =
+            self.match_label_keys.iter().filter_map(|&key| Some((key, value_of(labels, key)?)));
+        let selector = self.selector.clone()?;
+        Some(pairs.fold(selector, |all, (key, value)| all.and_value(key, value, true)))
+    }
 }
 
 /// A port of the node that a container takes.

@@ -1,5 +1,6 @@
 //! Calls to the API server. None of them can hang.
 
+use std::error::Error;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -78,21 +79,23 @@ impl CallError {
             Self::Timeout { .. } | Self::Transport { .. } | Self::Answer { .. } => None,
         }
     }
+}
 
-    /// The error and its causes in one line.
-    pub fn chain(&self) -> String {
-        let mut said = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            let text = error.to_string();
-            // Wrappers tend to repeat what they wrap.
-            if !said.contains(&text) {
-                said = format!("{said}: {text}");
-            }
-            cause = error.source();
+/// An error and its causes in one line. A cause that the text before it tells already, as wrappers
+/// tend to repeat what they wrap, is left out.
+pub fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut said = String::new();
+    for cause in std::iter::successors(Some(error), |&error| error.source()) {
+        let cause = cause.to_string();
+        if said.contains(&cause) {
+            continue;
         }
-        said
+        if !said.is_empty() {
+            said += ": ";
+        }
+        said += &cause;
     }
+    said
 }
 
 impl Api {

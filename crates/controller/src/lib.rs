@@ -17,7 +17,7 @@ pub mod clock;
 mod limiter;
 mod watch;
 
-pub use api::{Api, CallError};
+pub use api::{Api, CallError, chain};
 pub use client::{ConnectError, Rate, Settings, connect, user_agent};
 pub use watch::kinds::Resource;
 pub use watch::{Missing, NotReady, Options, Reading, Stores, SyncError, World};

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use descheduler_controller::chain;
+
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct CliError {
@@ -60,22 +62,10 @@ impl CliError {
     }
 }
 
-/// The error and its causes in one line. A cause that the text before it tells already is left
-/// out.
+/// The error and its causes in one line.
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut said = String::new();
-        for cause in self.error.chain() {
-            let cause = cause.to_string();
-            if said.contains(&cause) {
-                continue;
-            }
-            if !said.is_empty() {
-                said += ": ";
-            }
-            said += &cause;
-        }
-        f.write_str(&said)
+        f.write_str(&chain(self.error.as_ref()))
     }
 }
 

@@ -131,18 +131,11 @@ impl<'s> Placer<'s> {
         let Self { ref model, ref mut occupancy, .. } = *self;
         let mark = occupancy.mark();
         occupancy.leave(pod.id, old);
-        let known = model.profile_of(pod);
-        let profile = known.unwrap_or(model.fallback());
-        let answer = model.place(profile, occupancy, pod, false);
+        let (answer, winners) = model.decide(occupancy, pod, false);
         occupancy.undo_to(mark);
         if answer.feasible.is_empty() {
             return Err(nowhere(model.snapshot(), &answer));
         }
-        // How a scheduler that is not known scores is not known either.
-        let winners = match known {
-            Some(profile) => model.winners(profile, &answer),
-            None => Winners::any(&answer),
-        };
         if self.judges[own].mode == Placement::Improving {
             self.improves(view, pod, &winners, own)?;
             for &node in &winners.nodes {

@@ -143,6 +143,26 @@ impl<'s> Model<'s> {
         cycle::run(self, profile, occupancy, pod, detail)
     }
 
+    /// Where a pod could be placed by the scheduler that it names, and the nodes that could win. How
+    /// a scheduler that is not known scores is not known either: with it any feasible node may win.
+    /// `detail`: as for [`Model::place`].
+    ///
+    /// Occupancy is changed only for the time of the call.
+    pub fn decide(
+        &self,
+        occupancy: &mut Occupancy<'s>,
+        pod: &PodRef<'s>,
+        detail: bool,
+    ) -> (Placement, Winners) {
+        let known = self.profile_of(pod);
+        let placement = self.place(known.unwrap_or(&self.fallback), occupancy, pod, detail);
+        let winners = match known {
+            Some(profile) => self.winners(profile, &placement),
+            None => Winners::any(&placement),
+        };
+        (placement, winners)
+    }
+
     /// Those of some nodes that filters keep a pod off. Nothing that is remembered of earlier pods
     /// is used, so this can check what [`Model::place`] says.
     ///

@@ -100,7 +100,7 @@ impl Winners {
     }
 
     /// Any of these, as when nothing is known of how they are scored.
-    pub fn any(placement: &Placement) -> Self {
+    pub(crate) fn any(placement: &Placement) -> Self {
         let nodes = placement.feasible.iter().map(|candidate| candidate.node);
         Self { nodes: nodes.collect(), sampled: false, windows: None }
     }

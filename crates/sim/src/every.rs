@@ -61,7 +61,7 @@ pub fn every_outcome(
             if plan.evictions.is_empty() {
                 let first = all.settled.map_or(number, |(first, _)| first);
                 all.settled = Some((first, number));
-                all.end(branch.evictions);
+                widen(&mut all.evictions, branch.evictions);
                 continue;
             }
             all.complete &= follow(&branch, &plan, policy, &mut next);
@@ -70,7 +70,7 @@ pub fn every_outcome(
         branches = next.into_values().collect();
     }
     all.unsettled = !branches.is_empty();
-    branches.iter().for_each(|branch| all.end(branch.evictions));
+    branches.iter().for_each(|branch| widen(&mut all.evictions, branch.evictions));
     Ok(all)
 }
 
@@ -91,7 +91,7 @@ fn follow(
         let (stage, _) = stage.carry_out(plan, &policy.scheduler, &mut script);
         let room = found.len() < WORLDS_MAX;
         match found.entry(likeness(stage.world.snapshot())) {
-            Entry::Occupied(mut known) => known.get_mut().join(evictions),
+            Entry::Occupied(mut known) => widen(&mut known.get_mut().evictions, evictions),
             Entry::Vacant(new) if room => drop(new.insert(Branch { stage, evictions })),
             Entry::Vacant(_) => complete = false,
         }
@@ -109,16 +109,9 @@ struct Branch {
     evictions: (usize, usize),
 }
 
-impl Branch {
-    fn join(&mut self, (fewest, most): (usize, usize)) {
-        self.evictions = (self.evictions.0.min(fewest), self.evictions.1.max(most));
-    }
-}
-
-impl Outcomes {
-    fn end(&mut self, (fewest, most): (usize, usize)) {
-        self.evictions = (self.evictions.0.min(fewest), self.evictions.1.max(most));
-    }
+/// Has the fewest and the most stand for more clusters.
+fn widen((fewest, most): &mut (usize, usize), by: (usize, usize)) {
+    (*fewest, *most) = ((*fewest).min(by.0), (*most).max(by.1));
 }
 
 /// What a cluster has in common with those that differ from it in names alone: how many pods of

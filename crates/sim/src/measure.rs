@@ -1,7 +1,7 @@
 //! A cluster in numbers, for before and after.
 
 use descheduler_cluster::labels::value_of;
-use descheduler_cluster::taints::tolerated;
+use descheduler_cluster::taints::untolerated_hard;
 use descheduler_cluster::{
     GroupId, NodeId, NodeMatch, PodSpec, ResourceId, Selector, Snapshot, SpreadConstraint, Sym,
 };
@@ -98,7 +98,8 @@ impl Spread {
         for group in groups(snapshot) {
             let namespace = snapshot.group(group).namespace;
             for (spec, constraint) in constraints(snapshot, group) {
-                let Some(selector) = selector(snapshot, group, constraint) else { continue };
+                let labels = &snapshot.group(group).labels;
+                let Some(selector) = constraint.selector_of(labels) else { continue };
                 if seen.insert((namespace, constraint, selector.clone())) {
                     spread.add(snapshot, namespace, spec, constraint, &selector);
                 }
@@ -169,29 +170,11 @@ fn constraints(
     specs.into_iter().flat_map(|spec| spec.spread.iter().map(move |one| (spec, one)))
 }
 
-/// The pods that a constraint counts, `matchLabelKeys` included.
-fn selector(
-    snapshot: &Snapshot,
-    group: GroupId,
-    constraint: &SpreadConstraint,
-) -> Option<Selector> {
-    let labels = &snapshot.group(group).labels;
-    let mut selector = constraint.selector.clone()?;
-    for &key in &constraint.match_label_keys {
-        if let Some(value) = value_of(labels, key) {
-            selector = selector.and_value(key, value, true);
-        }
-    }
-    Some(selector)
-}
-
 /// Whether the pods on a node count for a constraint (docs/spec/scheduler.md section 5).
 fn counts(snapshot: &Snapshot, id: NodeId, spec: &PodSpec, constraint: &SpreadConstraint) -> bool {
     let node = snapshot.node(id);
-    let tolerates = || {
-        let mut hard = node.taints.iter().filter(|taint| taint.effect.is_hard());
-        hard.all(|taint| tolerated(&spec.tolerations, taint, snapshot.strings()))
-    };
+    let tolerates =
+        || untolerated_hard(&node.taints, &spec.tolerations, snapshot.strings()).is_none();
     (!constraint.honor_affinity || snapshot.node_matches(spec, id) == NodeMatch::Yes)
         && (!constraint.honor_taints || tolerates())
 }

@@ -28,13 +28,7 @@ impl<'c, 's> Placing<'c, 's> {
     /// Gives a pod one of the nodes that could win, if there is any.
     pub(crate) fn place(&mut self, pod: PodRef<'s>) -> Option<NodeId> {
         let Self { model, occupancy, chance } = self;
-        let known = model.profile_of(&pod);
-        let profile = known.unwrap_or(model.fallback());
-        let answer = model.place(profile, occupancy, &pod, false);
-        let winners = match known {
-            Some(profile) => model.winners(profile, &answer),
-            None => Winners::any(&answer),
-        };
+        let (_, winners) = model.decide(occupancy, &pod, false);
         let node = draw(&winners, *chance)?;
         occupancy.place(pod, node);
         Some(node)

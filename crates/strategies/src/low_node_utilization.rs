@@ -191,11 +191,35 @@ impl Strategy for LowNodeUtilization {
         if meter.pod(pod).is_none() {
             inquiry.check("use of the pod", false, unmeasured().detail);
         }
-        self.explain(node, inquiry);
+        self.survey(node, inquiry);
     }
 
     fn survey(&self, node: NodeId, inquiry: &mut Inquiry<'_, '_>) {
-        self.explain(node, inquiry);
+        let (snapshot, nodes) = (inquiry.snapshot(), inquiry.nodes());
+        let meter = self.meter(snapshot);
+        let (low, high) = match inquiry.knows_places() {
+            true => self.levels_as_found(snapshot, nodes, f64::max),
+            false => self.levels(&meter, inquiry.view(), nodes),
+        };
+        let shown = [("threshold", &low), ("target", &high)];
+        let name = &snapshot.node(node).name;
+        let Some(table) = uses(&meter, inquiry.view(), node, &shown) else {
+            inquiry.check("node", false, format!("the use of {name} is not known"));
+            return;
+        };
+        inquiry.table(table);
+        let found = classify(&meter, inquiry.view(), nodes, &low, &high);
+        let over = found.over.contains(&node);
+        let detail = match (over, found.under.contains(&node)) {
+            (true, _) => "is over-utilized",
+            (false, true) => "is under-utilized",
+            (false, false) => "is used as it should be",
+        };
+        inquiry.check("node", over, format!("{name} {detail}"));
+        let nothing = self.why_nothing(nodes.len(), found.under.len(), found.over.len());
+        if let Some(why) = nothing {
+            inquiry.check("nodes", false, why);
+        }
     }
 }
 
@@ -257,35 +281,6 @@ impl<'s> Judge<'s> for Load<'s> {
 }
 
 impl LowNodeUtilization {
-    /// Whether pods should leave a node, with the numbers.
-    fn explain(&self, node: NodeId, inquiry: &mut Inquiry<'_, '_>) {
-        let (snapshot, nodes) = (inquiry.snapshot(), inquiry.nodes());
-        let meter = self.meter(snapshot);
-        let (low, high) = match inquiry.knows_places() {
-            true => self.levels_as_found(snapshot, nodes, f64::max),
-            false => self.levels(&meter, inquiry.view(), nodes),
-        };
-        let shown = [("threshold", &low), ("target", &high)];
-        let name = &snapshot.node(node).name;
-        let Some(table) = uses(&meter, inquiry.view(), node, &shown) else {
-            inquiry.check("node", false, format!("the use of {name} is not known"));
-            return;
-        };
-        inquiry.table(table);
-        let found = classify(&meter, inquiry.view(), nodes, &low, &high);
-        let over = found.over.contains(&node);
-        let detail = match (over, found.under.contains(&node)) {
-            (true, _) => "is over-utilized",
-            (false, true) => "is under-utilized",
-            (false, false) => "is used as it should be",
-        };
-        inquiry.check("node", over, format!("{name} {detail}"));
-        let nothing = self.why_nothing(nodes.len(), found.under.len(), found.over.len());
-        if let Some(why) = nothing {
-            inquiry.check("nodes", false, why);
-        }
-    }
-
     fn meter<'s>(&self, snapshot: &'s Snapshot) -> Meter<'s> {
         let tracked = tracked(snapshot, &self.thresholds);
         Meter::new(snapshot, self.source, tracked.iter().map(|resource| resource.id))

@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use descheduler_cluster::{
     GroupId, Interner, NodeId, NodeSelector, Pod, PodId, PodSpec, Resources, Selector, Snapshot,
-    SpreadConstraint, Sym, Toleration, labels::value_of,
+    SpreadConstraint, Sym, Toleration,
 };
 use descheduler_scheduler::PodRef;
 use hashbrown::HashMap;
@@ -174,11 +174,7 @@ impl<'s> Finder<'s> {
             (false, false) => Reading::Soft,
         };
         let labels = &self.snapshot.group(pod.group).labels;
-        let selector = constraint.selector.as_ref().map(|selector| {
-            let keys = constraint.match_label_keys.iter();
-            let pairs = keys.filter_map(|&key| Some((key, value_of(labels, key)?)));
-            pairs.fold(selector.clone(), |all, (key, value)| all.and_value(key, value, true))
-        });
+        let selector = constraint.selector_of(labels);
         let layout = self.layouts.of(&pod.spec, constraint, reading);
         let spec = &pod.spec;
         let identity = Identity {

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep};
@@ -31,6 +32,9 @@ const ABSENT_RETRY: Duration = Duration::from_secs(300);
 const POLL: Duration = Duration::from_secs(60);
 /// After so many answers in a row that may be about the version, it is given up.
 const RESUMES_MAX: u32 = 3;
+
+/// What stands for something else in a query.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// What follows one kind.
 pub(super) struct Follower {
@@ -186,17 +190,16 @@ impl Follower {
             };
             let mut inner = self.shared.lock().await;
             inner.heard(self.resource);
-            let Self { api, resource, version, .. } = self;
-            let odd = |problem: &dyn std::fmt::Display| Failure::Call(api.odd(problem));
+            let Self { resource, version, .. } = self;
             let taken = lines.feed(&chunk, |line| {
-                match Event::read(line).map_err(|error| Stop::Odd(error.to_string()))? {
+                match Event::read(line).map_err(Stop::odd)? {
                     Event::Put(object) => {
                         let put = inner.store.put(resource.kind, object);
-                        keep(version, put.map_err(|error| Stop::Odd(error.to_string()))?);
+                        keep(version, put.map_err(Stop::odd)?);
                     }
                     Event::Gone(object) => {
                         let gone = inner.store.delete(resource.kind, object);
-                        keep(version, gone.map_err(|error| Stop::Odd(error.to_string()))?);
+                        keep(version, gone.map_err(Stop::odd)?);
                     }
                     Event::Bookmark { version: at, ends_list } => {
                         if ends_list {
@@ -216,10 +219,9 @@ impl Follower {
             match taken {
                 Ok(()) => {}
                 Err(Stop::Odd(problem)) => {
-                    let failure = odd(&problem);
                     // What could not be read is lost, so everything has to be sent again.
                     self.version.clear();
-                    return Err(failure);
+                    return Err(self.api.odd(&problem).into());
                 }
                 Err(Stop::Said(code, message)) => {
                     return Err(CallError::Status { code, message, retry_after: None }.into());
@@ -236,7 +238,11 @@ impl Follower {
                 (_, true) => self.resource.path.to_owned(),
                 ("", false) => format!("{}?limit={PAGE}", self.resource.path),
                 (token, false) => {
-                    format!("{}?limit={PAGE}&continue={}", self.resource.path, escaped(token))
+                    format!(
+                        "{}?limit={PAGE}&continue={}",
+                        self.resource.path,
+                        utf8_percent_encode(token, RESERVED)
+                    )
                 }
             };
             let body = match self.api.get(&target).await {
@@ -293,9 +299,15 @@ enum Stop {
     Said(u16, String),
 }
 
+impl Stop {
+    fn odd(problem: impl std::fmt::Display) -> Self {
+        Self::Odd(problem.to_string())
+    }
+}
+
 impl From<TooLong> for Stop {
     fn from(_: TooLong) -> Self {
-        Self::Odd("a line does not end".to_owned())
+        Self::odd("a line does not end")
     }
 }
 
@@ -307,18 +319,4 @@ fn keep(version: &mut String, of_event: Option<std::num::NonZeroU64>) {
     {
         *version = of_event.to_string();
     }
-}
-
-/// A token as a part of a query.
-fn escaped(token: &str) -> String {
-    let mut text = String::with_capacity(token.len());
-    for byte in token.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                text.push(char::from(byte));
-            }
-            _ => text.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    text
 }

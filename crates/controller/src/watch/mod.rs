@@ -15,7 +15,7 @@ use tokio::sync::{Mutex, MutexGuard, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::api::{Api, CallError};
+use crate::api::{Api, CallError, chain};
 use follow::Follower;
 use kinds::Resource;
 
@@ -365,6 +365,6 @@ impl Health {
 
 impl Trouble {
     fn of(error: &CallError) -> Self {
-        Self { code: error.code(), text: error.chain() }
+        Self { code: error.code(), text: chain(error) }
     }
 }

@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use descheduler_cluster::{Anomaly, Ingest, Snapshot};
 use descheduler_engine::{Placement, Policy, Profile};
 use descheduler_policy::Surroundings;
+use descheduler_scheduler::Scheduler;
 use descheduler_strategies::REGISTRY;
 use jiff::Timestamp;
 
@@ -79,22 +80,32 @@ pub(crate) fn policy(
     without: &str,
     printer: &mut Printer,
 ) -> Result<Policy, CliError> {
+    let scheduler = scheduler::read(&arguments.scheduler, source, printer)?;
+    policy_for(arguments, &scheduler, without, printer)
+}
+
+/// The same where the scheduler is known, as for the second of two policies.
+pub(crate) fn policy_for(
+    arguments: &InputArgs,
+    scheduler: &Scheduler,
+    without: &str,
+    printer: &mut Printer,
+) -> Result<Policy, CliError> {
     let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
     if is_stdin(&arguments.policy) && arguments.cluster.iter().any(is_stdin) {
         let error = anyhow!("`--policy` and `--cluster` cannot both be read from standard input");
         return Err(CliError::user(error).help("put one of them into a file"));
     }
-    let scheduler = scheduler::read(&arguments.scheduler, source, printer)?;
     let around = Surroundings {
         // Who gives the flag has decided; what does not go with placement off is said of policies.
         placement: arguments.placement.map(|_| Placement::DEFAULT),
-        scheduler: scheduler::profiles(&arguments.scheduler, &scheduler),
+        scheduler: scheduler::profiles(&arguments.scheduler, scheduler),
     };
     let (file, bytes) = validate::read(&arguments.policy)?;
     let (policy, diagnostics) = descheduler_policy::load_for(&bytes, &file, &REGISTRY, &around);
     printer.diagnostics(&diagnostics, &bytes);
     let mut policy = policy.ok_or_else(|| validate::unusable(&file, &diagnostics, without))?;
-    policy.scheduler = scheduler;
+    policy.scheduler = scheduler.clone();
     if let Some(mode) = arguments.placement {
         policy.override_placement(mode.into());
     }

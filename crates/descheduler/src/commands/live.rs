@@ -55,8 +55,8 @@ impl Live {
         self.api.server()
     }
 
-    /// The version of the server. One that does not say has the newest that we know, which is
-    /// said; why it does not is left to the requests that matter.
+    /// The version of the server. That it may not be read is said; whatever else is wrong is left
+    /// to the requests that matter.
     pub(crate) fn version(&self, printer: &mut Printer) -> Option<String> {
         match self.runtime.block_on(self.api.version()) {
             Ok(version) => Some(version),
@@ -76,7 +76,6 @@ impl Live {
         let Self { runtime, api } = self;
         let read = async {
             let stores = Stores::start(&api, Options { metrics: true });
-            stores.synced(ATTEMPTS_MAX).await?;
             stores.into_world(now.unwrap_or_else(clock::now), ATTEMPTS_MAX).await
         };
         let world = runtime.block_on(read).map_err(failed)?;

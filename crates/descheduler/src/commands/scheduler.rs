@@ -20,7 +20,8 @@ pub(super) fn profiles<'s>(
     arguments.scheduler_config.is_some().then_some(&scheduler.profiles)
 }
 
-/// Reads what the flags name, or has the version be that of the cluster, and says everything that there is to say about it.
+/// Reads what the flags name, and says everything that there is to say about it. Where they name no
+/// version it is that of the cluster, or else the default.
 pub(super) fn read(
     arguments: &SchedulerArgs,
     source: &Source<'_>,

@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &SimulateArgs, printer: &mut Printer) -> Result<Exi
     let other = match compare {
         Some(path) => {
             let inputs = InputArgs { policy: path.clone(), ..inputs.clone() };
-            Some((path, inputs::policy(&inputs, &source, WITHOUT, printer)?))
+            Some((path, inputs::policy_for(&inputs, &main.scheduler, WITHOUT, printer)?))
         }
         None => None,
     };

@@ -87,7 +87,7 @@ struct NoteJson<'o> {
 
 impl<'o> PlanJson<'o> {
     fn new(outcome: &'o Outcome<'_>) -> Self {
-        let Outcome { snapshot, policy: _, plan, anomalies, notes, is_live: _ } = outcome;
+        let Outcome { snapshot, policy: _, plan, anomalies, notes, place: _ } = outcome;
         let refusals = plan.report.runs.iter().flat_map(|run| {
             run.refusals.iter().map(move |refused| RefusalJson::new(outcome, run, refused))
         });

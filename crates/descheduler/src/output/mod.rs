@@ -23,8 +23,8 @@ pub(crate) struct Outcome<'o> {
     pub(crate) plan: &'o Plan,
     pub(crate) anomalies: &'o [Anomaly],
     pub(crate) notes: Vec<Note>,
-    /// Whether the cluster was read where it runs.
-    pub(crate) is_live: bool,
+    /// What faults are in.
+    pub(crate) place: &'static str,
 }
 
 /// Something worth saying, of a strategy or about the whole.
@@ -42,7 +42,7 @@ impl<'o> Outcome<'o> {
         let mut notes = notes::of_plan(snapshot, plan, *is_live);
         notes.extend(notes::modes(policy));
         notes.extend(of_world.iter().cloned());
-        Self { snapshot, policy, plan, anomalies, notes, is_live: *is_live }
+        Self { snapshot, policy, plan, anomalies, notes, place: world.place() }
     }
 
     /// The name of a profile.

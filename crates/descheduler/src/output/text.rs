@@ -143,13 +143,12 @@ fn notes(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()> {
 }
 
 fn anomalies(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()> {
-    let Outcome { anomalies, is_live, .. } = outcome;
-    let place = if *is_live { "Faults in the cluster" } else { "Faults in the cluster files" };
+    let Outcome { anomalies, place, .. } = outcome;
     if anomalies.is_empty() {
         return Ok(());
     }
     page.heading(&[
-        Span::new(Ink::Bold, place),
+        Span::new(Ink::Bold, format!("Faults in {place}")),
         Span::new(Ink::Dim, format!("  {}; what they concern stays", anomalies.len())),
     ])?;
     for anomaly in anomalies.iter().take(LINES_MAX) {

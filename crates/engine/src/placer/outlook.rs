@@ -60,13 +60,8 @@ impl<'s> Placer<'s> {
         let Self { ref model, ref mut occupancy, .. } = *self;
         let mark = occupancy.mark();
         occupancy.leave(pod.id, old);
-        let known = model.profile_of(pod);
-        let answer = model.place(known.unwrap_or(model.fallback()), occupancy, pod, true);
-        let winners = match known {
-            Some(profile) => model.winners(profile, &answer),
-            None => Winners::any(&answer),
-        };
-        let known = known.is_some();
+        let known = model.profile_of(pod).is_some();
+        let (answer, winners) = model.decide(occupancy, pod, true);
         let short = self.shortages(pod, &answer);
         self.occupancy.undo_to(mark);
         Reading {

@@ -101,12 +101,12 @@ fn strategy(answer: &PodAnswer<'_>, step: &PodStep, page: &mut Page<'_>) -> io::
         Outcome::Refused(_) => Ink::Yellow,
         Outcome::PlannedBefore | Outcome::NotConsidered => Ink::Dim,
     };
-    heading(
-        step.strategy,
-        answer.world.profile(step.profile),
-        &[ink_span(ink, verdict, code)],
-        page,
-    )?;
+    let verdict = match code {
+        "" => verdict.to_owned(),
+        code => format!("{verdict}, {code}"),
+    };
+    let verdict = Span::new(ink, verdict);
+    heading(step.strategy, answer.world.profile(step.profile), Some(verdict), page)?;
     if !because.is_empty() {
         page.paragraph(2, &[], &because, Ink::Plain)?;
     }
@@ -131,26 +131,21 @@ fn strategy(answer: &PodAnswer<'_>, step: &PodStep, page: &mut Page<'_>) -> io::
     }
 }
 
-fn ink_span(ink: Ink, verdict: &str, code: &str) -> Span {
-    let code = if code.is_empty() { String::new() } else { format!(", {code}") };
-    Span::new(ink, format!("{verdict}{code}"))
-}
-
 /// The head of what a strategy says.
 pub(super) fn heading(
     strategy: &str,
     profile: &str,
-    rest: &[Span],
+    verdict: Option<Span>,
     page: &mut Page<'_>,
 ) -> io::Result<()> {
     let mut spans = vec![Span::new(Ink::Bold, strategy)];
     if !profile.is_empty() {
         spans.push(Span::new(Ink::Dim, format!("  profile {profile}")));
     }
-    if !rest.is_empty() {
-        spans.push(Span::new(Ink::Plain, "  "));
+    if let Some(verdict) = verdict {
+        spans.extend([Span::new(Ink::Plain, "  "), verdict]);
     }
-    page.heading_of(spans, rest)
+    page.heading(&spans)
 }
 
 /// What the strategy itself says.
@@ -162,19 +157,19 @@ pub(super) fn account(account: &Account, page: &mut Page<'_>) -> io::Result<()> 
 /// What the gate says; protections that have nothing to say are counted.
 fn gate(all: &[Finding], page: &mut Page<'_>) -> io::Result<()> {
     let silent = |finding: &&Finding| finding.passes && finding.detail.is_empty();
-    let telling: Vec<Finding> = all.iter().filter(|f| !silent(f)).cloned().collect();
-    findings(&telling, page)?;
-    match all.len() - telling.len() {
+    findings(all.iter().filter(|finding| !silent(finding)), page)?;
+    match all.iter().filter(silent).count() {
         0 => Ok(()),
-        more => {
-            let text = format!("{} let it go", count(more, "protection"));
+        silent => {
+            let text = format!("{} let it go", count(silent, "protection"));
             mark(true, page, "protections", &text)
         }
     }
 }
 
-fn findings(all: &[Finding], page: &mut Page<'_>) -> io::Result<()> {
-    all.iter().try_for_each(|finding| mark(finding.passes, page, &finding.check, &finding.detail))
+fn findings<'f>(all: impl IntoIterator<Item = &'f Finding>, page: &mut Page<'_>) -> io::Result<()> {
+    all.into_iter()
+        .try_for_each(|finding| mark(finding.passes, page, &finding.check, &finding.detail))
 }
 
 fn mark(passes: bool, page: &mut Page<'_>, check: &str, detail: &str) -> io::Result<()> {

@@ -8,7 +8,6 @@ use crate::output::layout::{Ink, Screen, clean, width, wrapped};
 const TEXT_MIN: usize = 20;
 
 /// Text in one ink.
-#[derive(Clone)]
 pub(super) struct Span {
     ink: Ink,
     text: String,
@@ -44,12 +43,6 @@ impl<'w> Page<'w> {
     pub(super) fn heading(&mut self, spans: &[Span]) -> io::Result<()> {
         self.blank()?;
         self.line(spans)
-    }
-
-    /// The beginning of a part, in two pieces.
-    pub(super) fn heading_of(&mut self, mut spans: Vec<Span>, rest: &[Span]) -> io::Result<()> {
-        spans.extend(rest.iter().cloned());
-        self.heading(&spans)
     }
 
     /// One line, however long; no spaces at its end.

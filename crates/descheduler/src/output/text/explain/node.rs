@@ -24,7 +24,7 @@ pub(crate) fn write(
         if silent && step.notes.is_empty() {
             continue;
         }
-        heading(step.strategy, answer.world.profile(step.profile), &[], &mut page)?;
+        heading(step.strategy, answer.world.profile(step.profile), None, &mut page)?;
         account(&step.account, &mut page)?;
         for note in &step.notes {
             page.paragraph(2, &[], note, Ink::Dim)?;
