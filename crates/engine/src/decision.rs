@@ -38,6 +38,8 @@ pub struct Eviction {
     pub reason: Reason,
     /// Where its replacement could land, best guess first; empty where that was not asked.
     pub destinations: Vec<NodeId>,
+    /// Moves with the same number make sense only together.
+    pub set: Option<usize>,
 }
 
 /// Why a pod that a strategy considered stays.

@@ -40,7 +40,7 @@ struct Planned {
 pub(crate) struct Checkpoint {
     view: Mark,
     placer: Option<PlacerMark>,
-    evictions: usize,
+    pub(crate) evictions: usize,
 }
 
 impl<'s> Gate<'s> {
@@ -76,36 +76,12 @@ impl<'s> Gate<'s> {
     /// The budget that this eviction would take a disruption from, if any, as the API server
     /// decides it.
     pub(crate) fn check_budget(&self, id: PodId) -> Result<Option<BudgetId>, Refusal> {
-        let pod = self.snapshot.pod(id);
-        if matches!(pod.phase, Phase::Pending | Phase::Succeeded | Phase::Failed) {
-            return Ok(None);
+        let Some((budget, disruptions)) = needed(self.snapshot, id)? else { return Ok(None) };
+        if self.spent[budget.index()] < disruptions {
+            return Ok(Some(budget));
         }
-        let budget_id = match *self.snapshot.budgets_of(id) {
-            [] => return Ok(None),
-            [one] => one,
-            ref several => {
-                let name = |&id: &BudgetId| self.snapshot.budget(id).name.to_string();
-                return Err(Refusal::SeveralBudgets { names: several.iter().map(name).collect() });
-            }
-        };
-        let budget = self.snapshot.budget(budget_id);
-        let name = budget.name.to_string();
-        let unready = !pod.is_ready();
-        if unready && budget.unhealthy == UnhealthyPolicy::AlwaysAllow {
-            return Ok(None);
-        }
-        match budget.allowance {
-            Allowance::NotProcessed => Err(Refusal::BudgetNotProcessed { name }),
-            Allowance::Unknown => Err(Refusal::BudgetUnknown { name }),
-            Allowance::Known { healthy: true, .. } if unready => Ok(None),
-            Allowance::Known { disruptions, .. } => {
-                if self.spent[budget_id.index()] < disruptions {
-                    Ok(Some(budget_id))
-                } else {
-                    Err(Refusal::Budget { name, allowed: disruptions.max(0) })
-                }
-            }
-        }
+        let name = self.snapshot.budget(budget).name.to_string();
+        Err(Refusal::Budget { name, allowed: disruptions.max(0) })
     }
 
     /// How much of each limit that is set is used up.
@@ -215,5 +191,33 @@ fn change_of_budget(refusal: &Refusal) -> &'static str {
         Refusal::BudgetNotProcessed { .. } => "wait until the disruption controller has seen it",
         Refusal::BudgetUnknown { .. } => "add the owners of the budget's pods to the dump",
         _ => "leave one disruption budget for the pod",
+    }
+}
+
+/// The budget that an eviction takes a disruption from, if any, and how many that allows.
+pub(crate) fn needed(snapshot: &Snapshot, id: PodId) -> Result<Option<(BudgetId, i64)>, Refusal> {
+    let pod = snapshot.pod(id);
+    if matches!(pod.phase, Phase::Pending | Phase::Succeeded | Phase::Failed) {
+        return Ok(None);
+    }
+    let budget_id = match *snapshot.budgets_of(id) {
+        [] => return Ok(None),
+        [one] => one,
+        ref several => {
+            let name = |&id: &BudgetId| snapshot.budget(id).name.to_string();
+            return Err(Refusal::SeveralBudgets { names: several.iter().map(name).collect() });
+        }
+    };
+    let budget = snapshot.budget(budget_id);
+    let name = budget.name.to_string();
+    let unready = !pod.is_ready();
+    if unready && budget.unhealthy == UnhealthyPolicy::AlwaysAllow {
+        return Ok(None);
+    }
+    match budget.allowance {
+        Allowance::NotProcessed => Err(Refusal::BudgetNotProcessed { name }),
+        Allowance::Unknown => Err(Refusal::BudgetUnknown { name }),
+        Allowance::Known { healthy: true, .. } if unready => Ok(None),
+        Allowance::Known { disruptions, .. } => Ok(Some((budget_id, disruptions))),
     }
 }

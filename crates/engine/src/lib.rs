@@ -16,6 +16,7 @@ mod args;
 mod audit;
 mod decision;
 mod diagnostic;
+mod execution;
 mod explain;
 mod gate;
 mod history;
@@ -37,6 +38,10 @@ pub use args::{
 pub use audit::{Violation, audit};
 pub use decision::{Eviction, Reason, Refusal};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use execution::{
+    Action, Answer, Attempt, Audited, Execution, Fate, Open, OpenEviction, Pace, PodKey, Receipt,
+    Record, Settled, Sight, Target, Untried,
+};
 pub use explain::{
     Account, Finding, Inquiry, NodeExplanation, NodeStep, Outcome, PodExplanation, PodStep, Table,
     Trial, explain_node, explain_pod,

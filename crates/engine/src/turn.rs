@@ -38,6 +38,8 @@ pub struct Turn<'t, 's> {
     pub(crate) seat: Seat,
     pub(crate) run: StrategyRun,
     begun: Checkpoint,
+    /// The outermost attempt that is being made: how many moves were planned before it.
+    set: Option<usize>,
 }
 
 /// Which strategy of the policy a turn belongs to.
@@ -61,7 +63,8 @@ impl<'t, 's> Turn<'t, 's> {
         seat: Seat,
     ) -> Self {
         let begun = gate.checkpoint();
-        Self { gate, shield, pool, seat, run: StrategyRun::new(seat.profile, seat.strategy), begun }
+        let run = StrategyRun::new(seat.profile, seat.strategy);
+        Self { gate, shield, pool, seat, run, begun, set: None }
     }
 
     /// The cluster as it was found.
@@ -115,7 +118,8 @@ impl<'t, 's> Turn<'t, 's> {
             Ok((node, budget, landing)) => {
                 let Seat { profile, strategy, .. } = self.seat;
                 let destinations = landing.destinations.clone();
-                let eviction = Eviction { pod, node, profile, strategy, reason, destinations };
+                let set = self.set;
+                let eviction = Eviction { pod, node, profile, strategy, reason, destinations, set };
                 self.gate.commit(eviction, budget, &landing);
                 self.run.plan(pod);
                 Verdict::Planned
@@ -171,7 +175,11 @@ impl<'t, 's> Turn<'t, 's> {
     /// for that reason.
     pub fn attempt(&mut self, moves: impl FnOnce(&mut Self) -> Result<(), Reason>) -> bool {
         let checkpoint = self.gate.checkpoint();
-        match moves(self) {
+        let outer = self.set;
+        self.set = outer.or(Some(checkpoint.evictions));
+        let made = moves(self);
+        self.set = outer;
+        match made {
             Ok(()) => true,
             Err(reason) => {
                 self.undo(checkpoint, &reason);

@@ -213,7 +213,7 @@ fn is_cooling(refusal: &Refusal) -> bool {
 
 impl Move {
     fn planned(snapshot: &Snapshot, eviction: &Eviction) -> Self {
-        let Eviction { pod: id, node, profile, strategy, reason, destinations } = eviction;
+        let Eviction { pod: id, node, profile, strategy, reason, destinations, set: _ } = eviction;
         let pod = snapshot.pod(*id);
         let name = |node| snapshot.node(node).name.to_string();
         Self {

@@ -108,7 +108,7 @@ impl<'o> PlanJson<'o> {
 
 impl<'o> EvictionJson<'o> {
     fn new(outcome: &'o Outcome<'_>, eviction: &'o Eviction) -> Self {
-        let Eviction { pod, node, profile, strategy, reason, destinations } = eviction;
+        let Eviction { pod, node, profile, strategy, reason, destinations, set: _ } = eviction;
         let (namespace, name) = pod_name(outcome, *pod);
         Self {
             namespace,

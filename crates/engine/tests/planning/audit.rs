@@ -27,7 +27,15 @@ fn eviction(snapshot: &Snapshot, name: &str) -> Eviction {
     let pod = pod(snapshot, name);
     let node = snapshot.pod(pod).node.unwrap_or(snapshot.nodes()[0]);
     let reason = Reason::new("Wrong", "by hand");
-    Eviction { pod, node, profile: 0, strategy: FIRST.name, reason, destinations: Vec::new() }
+    Eviction {
+        pod,
+        node,
+        profile: 0,
+        strategy: FIRST.name,
+        reason,
+        destinations: Vec::new(),
+        set: None,
+    }
 }
 
 /// What the audit says of a plan with these evictions.

@@ -1,6 +1,7 @@
 //! How plans are made and judged, with strategies and protections of a line each.
 
 mod audit;
+mod execution;
 mod gate;
 mod passes;
 mod properties;

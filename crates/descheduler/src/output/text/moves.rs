@@ -122,7 +122,8 @@ struct Row<'o> {
 
 impl<'o> Row<'o> {
     fn new(outcome: &'o Outcome<'_>, eviction: &'o Eviction) -> Self {
-        let Eviction { pod, node, profile: _, strategy: _, reason, destinations } = eviction;
+        let Eviction { pod, node, profile: _, strategy: _, reason, destinations, set: _ } =
+            eviction;
         let name = |node| clean(&outcome.snapshot.node(node).name).into_owned();
         let to = match destinations[..] {
             [] => String::new(),
