@@ -149,7 +149,7 @@ async fn a_kind_that_is_not_for_us_is_absent_and_said_once() {
     assert!(missing[0].problem.contains("is forbidden"), "{:?}", missing[0]);
     let mut reading = stores.read().await.expect("ready");
     let (snapshot, _) = reading.snapshot(Timestamp::UNIX_EPOCH);
-    assert!(!snapshot.has(Kind::ReplicaSet) && snapshot.has(Kind::StatefulSet));
+    assert!(!snapshot.has(Kind::ReplicaSet) && snapshot.has(Kind::Pod));
     drop(reading);
     // It is asked for again from time to time, in case the right is granted.
     sleep(Duration::from_secs(1000)).await;

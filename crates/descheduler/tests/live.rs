@@ -131,22 +131,8 @@ fn the_plan_of_a_live_cluster_is_that_of_its_objects() {
     let objects = objects();
     let file = folder("same").join("cluster.json");
     fs::write(&file, json!({"kind": "List", "items": objects}).to_string()).expect("written");
-    // Which kinds there are none of is known of a live cluster and not of files, so only what both
-    // know is compared: the owners are not among the objects.
-    let kubeconfig = kubeconfig(
-        "same",
-        &serve(
-            &objects,
-            &[
-                "/apis/apps/v1/replicasets",
-                "/apis/apps/v1/statefulsets",
-                "/apis/apps/v1/daemonsets",
-                "/apis/batch/v1/jobs",
-                "/api/v1/services",
-                "/apis/policy/v1/poddisruptionbudgets",
-            ],
-        ),
-    );
+    let forbidden = &["/apis/policy/v1/poddisruptionbudgets"];
+    let kubeconfig = kubeconfig("same", &serve(&objects, forbidden));
     let (of_files, _) = plan_of(&format!("--cluster {}", file.display()));
     let (live, errors) = plan_of(&format!("--kubeconfig {kubeconfig}"));
     assert!(of_files["evictions"].as_array().is_some_and(|all| !all.is_empty()), "{of_files}");

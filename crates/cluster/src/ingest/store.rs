@@ -45,7 +45,7 @@ struct Table {
     seen: Vec<u32>,
     /// The number of the list that is being taken, or was last.
     list: u32,
-    /// Whether the kind can be read at all, be there objects or none.
+    /// Whether all objects of the kind have been seen, be there any or none.
     known: bool,
 }
 
@@ -196,7 +196,12 @@ impl Store {
         let Self { ingest, tables, anomalies, .. } = self;
         ingest.counts.clear();
         for (name, kind) in Kind::ALL {
-            if let Some(table) = tables.get(&kind).filter(|table| table.known) {
+            // Without objects a kind is as good as absent, as it is in a dump of the same cluster:
+            // the two must not be judged differently. That there are no nodes or pods is known.
+            let is_there = |table: &&Table| {
+                !table.seen.is_empty() || table.known && matches!(kind, Kind::Node | Kind::Pod)
+            };
+            if let Some(table) = tables.get(&kind).filter(is_there) {
                 ingest.counts.insert(name.into(), table.seen.len() as u64);
             }
         }

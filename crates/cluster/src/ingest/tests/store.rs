@@ -95,13 +95,20 @@ fn after_any_changes_the_snapshot_is_that_of_the_objects_that_are_there() {
 }
 
 #[test]
-fn a_kind_without_objects_is_there_and_one_that_was_not_listed_is_not() {
+fn a_kind_without_objects_is_absent_as_in_a_dump_but_that_there_are_no_pods_is_known() {
     let mut store = Store::new();
-    assert!(!store.snapshot(now()).0.has(Kind::PodDisruptionBudget));
+    let budget = serde_json::json!({"metadata": {"name": "b", "namespace": "ns", "uid": "1"}});
+    let has = |store: &mut Store, kind| store.snapshot(now()).0.has(kind);
     list(&mut store, Kind::PodDisruptionBudget, std::iter::empty());
-    assert!(store.snapshot(now()).0.has(Kind::PodDisruptionBudget));
+    assert!(!has(&mut store, Kind::PodDisruptionBudget));
+    list(&mut store, Kind::PodDisruptionBudget, std::iter::once(&budget));
+    assert!(has(&mut store, Kind::PodDisruptionBudget));
     store.forget(Kind::PodDisruptionBudget);
-    assert!(!store.snapshot(now()).0.has(Kind::PodDisruptionBudget));
+    assert!(!has(&mut store, Kind::PodDisruptionBudget));
+
+    assert!(!has(&mut store, Kind::Pod));
+    list(&mut store, Kind::Pod, std::iter::empty());
+    assert!(has(&mut store, Kind::Pod));
 }
 
 #[test]
