@@ -1,7 +1,8 @@
-//! Development tasks: `cargo xtask test|tidy|codegen|bench|oracle`.
+//! Development tasks: `cargo xtask test|tidy|codegen|bench|oracle|e2e`.
 
 mod bench;
 mod codegen;
+mod e2e;
 mod oracle;
 mod test;
 mod tidy;
@@ -35,6 +36,8 @@ enum Task {
     Bench(bench::Options),
     /// Compares the scheduler model with the plugins of the real kube-scheduler.
     Oracle(oracle::Options),
+    /// Plays scenarios on a real control plane.
+    E2e(e2e::Options),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Task::Codegen { check: true } => codegen::check(&root()),
         Task::Bench(options) => bench::run(&root(), &options),
         Task::Oracle(options) => oracle::run(&root(), options),
+        Task::E2e(options) => e2e::run(&root(), &options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -85,6 +89,8 @@ mod tests {
             "xtask bench --sizes 10,20/70 --runs 2",
             "xtask oracle --cases 5 --seeds 1,2 --versions 1.34,1.37 --release",
             "xtask oracle --file cases.jsonl",
+            "xtask e2e 12- --release --keep",
+            "xtask e2e --list",
         ] {
             assert!(read(right).is_ok(), "{right}");
         }

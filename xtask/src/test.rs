@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{codegen, oracle, report, root, tidy};
+use crate::{codegen, e2e, oracle, report, root, tidy};
 
 const CLIPPY: &[&str] =
     &["clippy", "--quiet", "--workspace", "--all-targets", "--", "--deny", "warnings"];
@@ -16,9 +16,12 @@ const CLIPPY: &[&str] =
 /// tests, or tests that do not compile, count as one failure.
 pub(crate) fn run() -> ExitCode {
     let mut counts = Counts::default();
+    // What takes longest on a machine that has not built it yet begins first, beside the rest.
+    let plane = e2e::ControlPlane::begin(&root());
     let outcome = checks()
         .and_then(|()| step("tests", || tests(&mut counts)))
-        .and_then(|()| real_scheduler());
+        .and_then(|()| real_scheduler())
+        .and_then(|()| real_cluster(plane));
     if let Err(error) = &outcome {
         report(&format!("error: {error:#}"));
         counts.failed = counts.failed.max(1);
@@ -67,6 +70,15 @@ fn real_scheduler() -> Result<()> {
     const NAME: &str = "the real kube-scheduler";
     match oracle::share(&root()) {
         Ok(share) => step(NAME, share),
+        Err(why) => leave_out(NAME, &format!("{why:#}")),
+    }
+}
+
+/// Plays the scenarios, where a control plane can be built.
+fn real_cluster(plane: Result<e2e::ControlPlane>) -> Result<()> {
+    const NAME: &str = "a real control plane";
+    match plane {
+        Ok(plane) => step(NAME, || plane.play(&e2e::Options::all())),
         Err(why) => leave_out(NAME, &format!("{why:#}")),
     }
 }

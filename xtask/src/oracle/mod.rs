@@ -52,6 +52,9 @@ pub(crate) struct Options {
     /// Takes the release build of the descheduler.
     #[arg(long)]
     release: bool,
+    /// Takes the program as it is there.
+    #[arg(skip)]
+    is_built: bool,
 }
 
 /// Compares as asked.
@@ -68,7 +71,10 @@ pub(crate) fn run(root: &Path, mut options: Options) -> Result<()> {
 /// reason if it cannot be had here.
 pub(crate) fn share(root: &Path) -> Result<impl FnOnce() -> Result<()>> {
     let versions = vec![VERSION.to_owned()];
-    let options = Options { cases: CASES, seeds: vec![1], file: None, versions, release: false };
+    let seeds = vec![1];
+    // By `cargo test --workspace`, which has just been run.
+    let is_built = true;
+    let options = Options { cases: CASES, seeds, file: None, versions, release: false, is_built };
     let tools = Tools::find(root, &options.versions)?;
     Ok(move || compare(&tools, &options))
 }
@@ -183,8 +189,8 @@ fn lines(bytes: &[u8]) -> Vec<String> {
 }
 
 fn compare(tools: &Tools, options: &Options) -> Result<()> {
-    let Options { cases, seeds, file, versions, release } = options;
-    let model = build_model(&tools.target, *release)?;
+    let Options { cases, seeds, file, versions, release, is_built } = options;
+    let model = model(&tools.target, *release, *is_built)?;
     let mut differ = 0;
     for version in versions {
         let oracle = tools.build(version)?;
@@ -224,15 +230,21 @@ fn compare_file(
     Ok(left.len())
 }
 
-fn build_model(target: &Path, release: bool) -> Result<PathBuf> {
-    let profile = if release { "release" } else { "dev" };
+/// The program with the model, which is built unless it is there.
+fn model(target: &Path, release: bool, is_built: bool) -> Result<PathBuf> {
+    let folder = if release { "release" } else { "debug" };
+    let binary = target.join(folder).join("descheduler");
+    if is_built {
+        return Ok(binary);
+    }
+    // That of the tests: what they have compiled serves here, too.
+    let profile = if release { "release" } else { "test" };
     let status = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--package", "descheduler", "--profile", profile])
         .status()
         .context("start cargo")?;
     ensure!(status.success(), "the build failed");
-    let folder = if release { "release" } else { "debug" };
-    Ok(target.join(folder).join("descheduler"))
+    Ok(binary)
 }
 
 /// What kube-scheduler says, a line for each case. It fails in the end if it refused one.
