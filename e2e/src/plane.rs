@@ -112,16 +112,25 @@ impl Plane {
 
     /// Runs kubectl and returns what it prints.
     pub(crate) fn kubectl(&self, arguments: &[&str]) -> Result<String> {
-        let output = Command::new(self.bin.join("kubectl"))
+        self.tool("kubectl", arguments)
+    }
+
+    /// Runs helm and returns what it prints.
+    pub(crate) fn helm(&self, arguments: &[&str]) -> Result<String> {
+        self.tool("helm", arguments)
+    }
+
+    fn tool(&self, name: &str, arguments: &[&str]) -> Result<String> {
+        let output = Command::new(self.bin.join(name))
             .arg("--kubeconfig")
             .arg(self.kubeconfig())
             .args(arguments)
             .stdin(Stdio::null())
             .output()
-            .context("start kubectl")?;
+            .with_context(|| format!("start {name}"))?;
         let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "kubectl {}: {said}", arguments.join(" "));
-        String::from_utf8(output.stdout).context("kubectl prints what is no text")
+        ensure!(output.status.success(), "{name} {}: {said}", arguments.join(" "));
+        String::from_utf8(output.stdout).with_context(|| format!("{name} prints what is no text"))
     }
 
     fn state(&self) -> Result<Value> {

@@ -81,7 +81,7 @@ impl ControlPlane {
         let said = File::create(&log).with_context(|| log.display().to_string())?;
         let build = Command::new("python3")
             .current_dir(root.join(CONTROL_PLANE))
-            .args(["-B", "start", "build"])
+            .args(["-B", "start", "build", "helm"])
             .env("GOTOOLCHAIN", "local")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
