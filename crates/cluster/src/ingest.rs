@@ -11,6 +11,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
+use crate::capture::{self, Capture};
 use crate::snapshot::{Kind, Snapshot};
 use crate::volumes;
 use crate::wire;
@@ -56,6 +57,7 @@ pub struct Ingest {
     pools: Pools,
     files: Vec<Arc<str>>,
     newest: Option<Timestamp>,
+    capture: Option<Capture>,
     counts: BTreeMap<Box<str>, u64>,
     anomalies: Vec<Anomaly>,
     nodes: Vec<Draft<crate::node::Node>>,
@@ -120,6 +122,11 @@ impl Ingest {
         &self.counts
     }
 
+    /// What the objects say of how they were captured, if they were.
+    pub fn capture(&self) -> Option<&Capture> {
+        self.capture.as_ref()
+    }
+
     /// The `kind` that the object in `json` names, if it is an object and names one.
     pub fn kind_of(json: &[u8]) -> Option<String> {
         let (kind, _) = wire::key_of_object(json).ok()?;
@@ -133,8 +140,8 @@ impl Ingest {
 
     /// Sorts what was collected and builds the snapshot.
     ///
-    /// Ages count from `now`, else from the newest timestamp that an object bears, else from the
-    /// epoch. The result does not depend on the order in which objects were added.
+    /// Ages count from `now`, else from the moment of a capture, else from the newest timestamp that
+    /// an object bears, else from the epoch. The result does not depend on the order in which objects were added.
     pub fn finish(self, now: Option<Timestamp>) -> (Snapshot, Vec<Anomaly>) {
         finish::finish(self, now)
     }
@@ -220,9 +227,14 @@ impl Ingest {
 
     fn add_object(&mut self, origin: Origin, json: &[u8], kind: &str) -> Result<(), SyntaxError> {
         match Kind::of(kind) {
-            Some(kind) => self.read_kind(origin, json, kind),
-            None => salvage::check_syntax(json),
-        }?;
+            Some(kind) => self.read_kind(origin, json, kind)?,
+            None => {
+                salvage::check_syntax(json)?;
+                if kind == capture::KIND && self.add_capture(origin, json) {
+                    return Ok(());
+                }
+            }
+        }
         match self.counts.get_mut(kind) {
             Some(count) => *count += 1,
             None => {
@@ -230,6 +242,28 @@ impl Ingest {
             }
         }
         Ok(())
+    }
+
+    /// Takes what a capture says of itself; `false` if this is an object of somebody else's kind.
+    fn add_capture(&mut self, origin: Origin, json: &[u8]) -> bool {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Versioned<'a> {
+            #[serde(borrow)]
+            api_version: wire::Text<'a>,
+        }
+        let versioned = serde_json::from_slice::<Versioned<'_>>(json);
+        if versioned.is_ok_and(|versioned| *versioned.api_version != *capture::API_VERSION) {
+            return false;
+        }
+        match serde_json::from_slice::<Capture>(json) {
+            Ok(capture) => self.capture.get_or_insert_default().join(capture),
+            Err(error) => {
+                let problem = salvage::without_position(&error);
+                self.complain(origin, capture::KIND, "", &problem);
+            }
+        }
+        true
     }
 
     fn read_kind(&mut self, origin: Origin, json: &[u8], kind: Kind) -> Result<(), SyntaxError> {

@@ -16,6 +16,7 @@
 //! does I/O, reads a clock or draws a random number, and a snapshot never changes once made.
 
 pub mod affinity;
+pub mod capture;
 pub mod devices;
 pub mod disruption;
 pub mod duration;
@@ -25,6 +26,7 @@ pub mod labels;
 pub mod node;
 pub mod pod;
 pub mod quantity;
+mod redact;
 mod requests;
 pub mod resources;
 pub mod snapshot;
@@ -38,6 +40,7 @@ pub mod workloads;
 pub use affinity::{
     NodeMatch, NodeSelector, NodeSelectorTerm, PodAffinityTerm, PreferredPodTerm, PreferredTerm,
 };
+pub use capture::Capture;
 pub use disruption::{Allowance, Budget, UnhealthyPolicy};
 pub use duration::GoDuration;
 pub use ingest::{Anomaly, Arrival, Changes, Ingest, Store};
@@ -49,6 +52,7 @@ pub use pod::{
     ResizeRules, Scored,
 };
 pub use quantity::Quantity;
+pub use redact::{Redaction, Redactor};
 pub use resources::{ResourceId, Resources};
 pub use snapshot::{BudgetId, Group, GroupId, Kind, NodeId, PodId, Snapshot};
 pub use spec::{Features, HostPort, InlineVolume, PodSpec, SpreadConstraint};

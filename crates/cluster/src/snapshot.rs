@@ -157,6 +157,11 @@ impl Kind {
         ("PodMetrics", Self::PodMetrics),
     ];
 
+    /// As the API spells it.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+
     /// The kind that the API spells so, if it is one of these.
     pub(crate) fn of(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, kind)| kind)

@@ -14,10 +14,12 @@
 mod api;
 mod client;
 pub mod clock;
+mod dump;
 mod limiter;
 mod watch;
 
 pub use api::{Api, CallError, chain};
 pub use client::{ConnectError, Rate, Settings, connect, user_agent};
+pub use dump::{Dump, DumpError, dump};
 pub use watch::kinds::Resource;
 pub use watch::{Missing, NotReady, Options, Reading, Stores, SyncError, World};

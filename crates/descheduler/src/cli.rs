@@ -9,6 +9,8 @@ use descheduler_cluster::duration::DurationError;
 use descheduler_engine::Placement;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::capture::Layout;
+
 /// Finds pods that would be better off elsewhere, so that the scheduler can place them anew.
 #[derive(Debug, Parser)]
 #[command(
@@ -34,13 +36,12 @@ pub(crate) enum Command {
     Place(PlaceArgs),
     Validate(ValidateArgs),
     Convert(ConvertArgs),
+    Capture(CaptureArgs),
     Strategies(StrategiesArgs),
     /// Print the version
     Version,
     #[command(hide = true, disable_help_flag = true)]
     Report(Later),
-    #[command(hide = true, disable_help_flag = true)]
-    Capture(Later),
     #[command(hide = true, disable_help_flag = true)]
     Completion(Later),
 }
@@ -92,8 +93,8 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// The moment that ages are counted from [default: the newest timestamp in the cluster files,
-    /// or now]
+    /// The moment that ages are counted from [default: that of a capture, else the newest timestamp
+    /// in the cluster files; live: now]
     #[arg(long, value_name = "RFC3339", value_parser = moment)]
     pub(crate) now: Option<Timestamp>,
 
@@ -223,8 +224,8 @@ pub(crate) struct PlaceArgs {
     #[command(flatten)]
     pub(crate) scheduler: SchedulerArgs,
 
-    /// The moment that ages are counted from [default: the newest timestamp in the cluster files,
-    /// or now]
+    /// The moment that ages are counted from [default: that of a capture, else the newest timestamp
+    /// in the cluster files; live: now]
     #[arg(long, value_name = "RFC3339", value_parser = moment)]
     pub(crate) now: Option<Timestamp>,
 
@@ -276,6 +277,49 @@ pub(crate) struct ConvertArgs {
     /// The same, as the other commands spell it
     #[arg(long, value_name = "FILE", alias = "policy-config-file")]
     pub(crate) policy: Option<PathBuf>,
+}
+
+/// What stands below the flags of `capture`.
+const CAPTURE_HELP: &str = "\
+A name that ends in .yaml or .yml is written as YAML, any other as JSON; .gz behind it compresses.
+`--redact` replaces every name and value by words that chance gives, the same for the same, keeps
+their order, and leaves out what no plan looks at: the plan has the same moves, of other names.";
+
+/// Put all that plans are made from into one file that `--cluster` reads; changes nothing
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "descheduler capture [FILE] (--kubeconfig <FILE> | --cluster <PATH>) [OPTIONS]",
+    after_help = CAPTURE_HELP
+)]
+pub(crate) struct CaptureArgs {
+    /// Where to put it [default: standard output]
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Instead of a live cluster: a file or folder with its objects, or - for standard input; may be
+    /// given several times
+    #[arg(long, value_name = "PATH", conflicts_with = "kubeconfig")]
+    pub(crate) cluster: Vec<PathBuf>,
+
+    /// How to reach the cluster [default: the service account, in a pod]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// How to write it [default: what the name of the file says, else json]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub(crate) output: Option<Layout>,
+
+    /// Replace names and values, and leave out what no plan looks at
+    #[arg(long)]
+    pub(crate) redact: bool,
+
+    /// With --redact: words that occur in this policy stay, so that it selects the same
+    #[arg(long, value_name = "FILE", alias = "policy-config-file", requires = "redact")]
+    pub(crate) policy: Option<PathBuf>,
+
+    /// The moment that ages are counted from [default: now; for files, as if they were planned]
+    #[arg(long, value_name = "RFC3339", value_parser = moment)]
+    pub(crate) now: Option<Timestamp>,
 }
 
 /// List the strategies, or show what one does, its arguments and an example

@@ -1,6 +1,7 @@
 //! The descheduler binary: reads the command line, runs the command, turns the result into an exit
 //! code.
 
+mod capture;
 mod cli;
 mod commands;
 mod error;

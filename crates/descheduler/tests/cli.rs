@@ -35,6 +35,7 @@ Commands:
   validate    Say what is wrong with policies, with file, line and column; needs no cluster
   convert     Print the v1alpha2 policy that a v1alpha1 policy stands for, with comments on what
               changed
+  capture     Put all that plans are made from into one file that `--cluster` reads; changes nothing
   strategies  List the strategies, or show what one does, its arguments and an example
   version     Print the version
   help        Print this message or the help of the given subcommand(s)
@@ -62,8 +63,9 @@ Options:
                                      or - for standard input; may be given several times
       --kubeconfig <FILE>            Instead of files: how to reach a live cluster [default: the
                                      service account, in a pod]
-      --now <RFC3339>                The moment that ages are counted from [default: the newest
-                                     timestamp in the cluster files, or now]
+      --now <RFC3339>                The moment that ages are counted from [default: that of a
+                                     capture, else the newest timestamp in the cluster files; live:
+                                     now]
       --placement <MODE>             What must be known about where a pod would land [default: what
                                      the policy says, else improving] [possible values: off,
                                      feasible, improving]
@@ -97,7 +99,7 @@ fn version() {
 
 #[test]
 fn commands_that_are_not_there_yet() {
-    for command in ["report", "capture", "completion"] {
+    for command in ["report", "completion"] {
         for flags in ["", "--help", "pod a/b -o json --cluster x", "--policy=x -- y", "bash"] {
             descheduler(&format!("{command} {flags}"))
                 .assert()
@@ -542,7 +544,7 @@ error: cut.yaml:3:5: while parsing a flow mapping, did not find expected ',' or 
         (
             "--policy policy.yaml --cluster ../common",
             str![[r#"
-error: folder `../common` holds no .json, .jsonl, .ndjson, .yaml or .yml files
+error: folder `../common` holds no .json, .jsonl, .ndjson, .yaml or .yml files, compressed or not
 
 "#]],
         ),

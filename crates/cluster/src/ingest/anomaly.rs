@@ -52,7 +52,8 @@ pub struct SyntaxError {
 }
 
 impl SyntaxError {
-    pub(super) fn at_start(message: String) -> Self {
+    /// An error of the whole text.
+    pub fn at_start(message: String) -> Self {
         Self { message, line: 1, column: 1, truncated: false }
     }
 

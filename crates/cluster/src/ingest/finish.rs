@@ -19,7 +19,8 @@ use crate::snapshot::{BudgetId, Group, GroupId, Kind, NodeId, PodId, Snapshot};
 mod objects;
 
 pub(super) fn finish(mut ingest: Ingest, now: Option<Timestamp>) -> (Snapshot, Vec<Anomaly>) {
-    let taken_at = now.or(ingest.newest).unwrap_or(Timestamp::UNIX_EPOCH);
+    let captured = ingest.capture.as_ref().and_then(|capture| capture.taken_at);
+    let taken_at = now.or(captured).or(ingest.newest).unwrap_or(Timestamp::UNIX_EPOCH);
     let kinds = kinds(&ingest);
     let nodes = nodes(&mut ingest);
     let mut pods = pods(&mut ingest);

@@ -234,16 +234,9 @@ impl Follower {
     async fn list(&mut self) -> Result<(), Failure> {
         let (mut token, mut whole, mut begun) = (String::new(), false, false);
         loop {
-            let target = match (token.as_str(), whole) {
-                (_, true) => self.resource.path.to_owned(),
-                ("", false) => format!("{}?limit={PAGE}", self.resource.path),
-                (token, false) => {
-                    format!(
-                        "{}?limit={PAGE}&continue={}",
-                        self.resource.path,
-                        utf8_percent_encode(token, RESERVED)
-                    )
-                }
+            let target = match whole {
+                true => self.resource.path.to_owned(),
+                false => page_of(self.resource.path, &token),
             };
             let body = match self.api.get(&target).await {
                 // The pages so far are of a version that the server does not know any more. What
@@ -279,6 +272,15 @@ impl Follower {
 
     fn seconds(&self) -> usize {
         WATCH_SECONDS + 5 * self.number
+    }
+}
+
+/// The request for the page of a list that a token leads to; without one the first.
+pub(crate) fn page_of(path: &str, token: &str) -> String {
+    let first = format!("{path}?limit={PAGE}");
+    match token {
+        "" => first,
+        token => format!("{first}&continue={}", utf8_percent_encode(token, RESERVED)),
     }
 }
 

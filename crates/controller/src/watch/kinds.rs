@@ -59,6 +59,12 @@ impl Resource {
         polled(Kind::PodMetrics, "/apis/metrics.k8s.io/v1beta1/pods"),
     ];
 
+    /// As objects of the kind spell it: `apps/v1`.
+    pub fn api_version(&self) -> String {
+        let path = self.path.trim_start_matches("/apis/").trim_start_matches("/api/");
+        path.rsplit_once('/').map_or_else(String::new, |(version, _)| version.to_owned())
+    }
+
     /// The resource with its group, as roles name it: `replicasets.apps`.
     pub fn name(&self) -> String {
         let mut parts = self.path.rsplit('/');
@@ -99,6 +105,10 @@ mod tests {
         kinds.dedup();
         assert_eq!(kinds.len(), Resource::ALL.len());
         let names: Vec<String> = Resource::ALL.iter().map(Resource::name).collect();
+        let versions: Vec<String> = Resource::ALL.iter().map(Resource::api_version).collect();
+        for version in ["v1", "apps/v1", "metrics.k8s.io/v1beta1"] {
+            assert!(versions.iter().any(|found| found == version), "{versions:?}");
+        }
         for name in ["pods", "replicasets.apps", "pods.metrics.k8s.io"] {
             assert!(names.iter().any(|found| found == name), "{names:?}");
         }

@@ -1,7 +1,7 @@
 //! The cluster as it is now: a store of all objects that is kept up to date, and snapshots of it.
 
 mod event;
-mod follow;
+pub(crate) mod follow;
 pub(crate) mod kinds;
 
 use std::collections::BTreeMap;

@@ -43,10 +43,10 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The version of the server, if there is one and it says so.
+    /// The version of the server, if there is or was one and it says so.
     pub(crate) fn version(&self, printer: &mut Printer) -> Option<String> {
         match self {
-            Self::Files(_) => None,
+            Self::Files(files) => input::capture(files)?.server_version,
             Self::Live(live) => live.version(printer),
         }
     }
@@ -127,7 +127,8 @@ pub(crate) struct World {
     pub(crate) anomalies: Vec<Anomaly>,
     /// What is worth saying about how it was read.
     pub(crate) notes: Vec<Note>,
-    /// Whether it was read where it runs.
+    /// Whether it was read where it runs, now or when it was captured: of such a cluster all is
+    /// known that may be.
     pub(crate) is_live: bool,
 }
 
@@ -145,8 +146,12 @@ impl World {
     }
 
     pub(crate) fn new(ingest: Ingest, now: Option<Timestamp>) -> Self {
-        let notes = notes::skipped(&ingest).into_iter().collect();
+        let mut notes: Vec<Note> = notes::skipped(&ingest).into_iter().collect();
+        let capture = ingest.capture();
+        let missing = capture.iter().flat_map(|capture| &capture.missing);
+        notes.extend(missing.map(|text| Note { strategy: None, text: text.clone() }));
+        let is_live = capture.is_some();
         let (snapshot, anomalies) = ingest.finish(now);
-        Self { snapshot, anomalies, notes, is_live: false }
+        Self { snapshot, anomalies, notes, is_live }
     }
 }

@@ -1,11 +1,12 @@
 //! A live cluster in place of files.
 
+use std::io;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use descheduler_controller::{
-    Api, CallError, ConnectError, Options, Rate, Settings, Stores, SyncError, clock, connect,
-    user_agent,
+    Api, CallError, ConnectError, Dump, DumpError, Options, Rate, Resource, Settings, Stores,
+    SyncError, clock, connect, dump, user_agent,
 };
 use jiff::Timestamp;
 use tokio::runtime::{Builder, Runtime};
@@ -71,6 +72,20 @@ impl Live {
         }
     }
 
+    /// The version of the server, if it tells.
+    pub(crate) fn told_version(&self) -> Option<String> {
+        self.runtime.block_on(self.api.version()).ok()
+    }
+
+    /// Hands on every object that a plan needs.
+    pub(crate) fn dump(
+        self,
+        each: impl FnMut(&'static Resource, &[u8]) -> io::Result<()>,
+    ) -> Result<Dump, DumpError> {
+        let Self { runtime, api } = self;
+        runtime.block_on(dump(&api, ATTEMPTS_MAX, each))
+    }
+
     /// Reads everything that a plan needs.
     pub(crate) fn world(self, now: Option<Timestamp>) -> Result<World, CliError> {
         let Self { runtime, api } = self;
@@ -93,7 +108,7 @@ impl Live {
 }
 
 /// Who can do something about a cluster that cannot be read.
-fn failed(error: SyncError) -> CliError {
+pub(super) fn failed(error: SyncError) -> CliError {
     let resource = error.resource.clone();
     match error.code {
         Some(401) => {

@@ -1,5 +1,6 @@
 //! One file a command, under the name that users type.
 
+mod capture;
 mod convert;
 mod explain;
 pub(crate) mod inputs;
@@ -38,6 +39,7 @@ pub(crate) fn run(
         Some(Command::Explain(arguments)) => return explain::run(&arguments, printer),
         Some(Command::Validate(arguments)) => return validate::run(&arguments, printer),
         Some(Command::Convert(arguments)) => return convert::run(&arguments, printer),
+        Some(Command::Capture(arguments)) => return capture::run(&arguments, printer),
         Some(Command::Strategies(arguments)) => return strategies::run(&arguments, printer),
         Some(Command::Version) => {
             let version = env!("CARGO_PKG_VERSION");
@@ -45,7 +47,6 @@ pub(crate) fn run(
             return Ok(ExitCode::SUCCESS);
         }
         Some(Command::Report(_)) => "report",
-        Some(Command::Capture(_)) => "capture",
         Some(Command::Completion(_)) => "completion",
         None => return Err(no_service(&service)),
     };

@@ -1,11 +1,11 @@
-//! From single JSON values to the [`Ingest`], with the kind of the list that they stand in.
+//! From single JSON values to [`Objects`], with the kind of the list that they stand in.
 
 use std::sync::Arc;
 
 use descheduler_cluster::Ingest;
 use descheduler_cluster::ingest::{Source, SyntaxError};
 
-use super::InputError;
+use super::{InputError, Objects};
 
 /// Items that wait for the `kind` of their list may take this much memory. Lists as the API
 /// server and `kubectl` write them never need any of it.
@@ -20,7 +20,7 @@ pub(super) struct Place {
 
 /// Feeds the objects of one file.
 pub(super) struct Feed<'i> {
-    ingest: &'i mut Ingest,
+    objects: &'i mut dyn Objects,
     source: Source,
     found: bool,
     /// Items without a kind of their own in a list whose kind is not known yet.
@@ -29,9 +29,9 @@ pub(super) struct Feed<'i> {
 }
 
 impl<'i> Feed<'i> {
-    pub(super) fn new(ingest: &'i mut Ingest, file: Arc<str>) -> Self {
+    pub(super) fn new(objects: &'i mut dyn Objects, file: Arc<str>) -> Self {
         let source = Source { file, index: 0 };
-        Self { ingest, source, found: false, pending: Vec::new(), pending_bytes: 0 }
+        Self { objects, source, found: false, pending: Vec::new(), pending_bytes: 0 }
     }
 
     /// The name of the file.
@@ -46,7 +46,7 @@ impl<'i> Feed<'i> {
 
     /// Takes a value that stands for itself.
     pub(super) fn value(&mut self, json: &[u8]) -> Result<(), SyntaxError> {
-        self.ingest.add(&self.source, json)?;
+        self.objects.add(&self.source, json)?;
         self.found = true;
         self.source.index += 1;
         Ok(())
@@ -61,8 +61,8 @@ impl<'i> Feed<'i> {
     ) -> Result<(), InputError> {
         self.found = true;
         let taken = match list_kind {
-            Some(kind) => self.ingest.add_item(&self.source, kind, json),
-            None if Ingest::kind_of(json).is_some() => self.ingest.add(&self.source, json),
+            Some(kind) => self.objects.add_item(&self.source, kind, json),
+            None if Ingest::kind_of(json).is_some() => self.objects.add(&self.source, json),
             None => {
                 self.pending_bytes += json.len();
                 if self.pending_bytes > PENDING_BYTES_MAX {
@@ -85,7 +85,7 @@ impl<'i> Feed<'i> {
         self.pending_bytes = 0;
         for (index, at, json) in std::mem::take(&mut self.pending) {
             self.source.index = index;
-            self.ingest
+            self.objects
                 .add_item(&self.source, list_kind.unwrap_or("List"), &json)
                 .map_err(|error| self.syntax(at, error))?;
         }

@@ -1,16 +1,21 @@
 //! Cluster files: from paths to an [`Ingest`], for `--cluster`.
 //!
-//! Files, folders and standard input; JSON, NDJSON and YAML, told apart by their first byte.
+//! Files, folders and standard input; JSON, NDJSON and YAML, told apart by their first byte, and each
+//! of them compressed with gzip or not, which the first two bytes tell.
 //! JSON is cut into single objects while it is read, so that a dump of any size needs the memory
 //! of its longest object; YAML is held as a whole.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use descheduler_cluster::Ingest;
+use descheduler_cluster::ingest::{Source, SyntaxError};
+use descheduler_cluster::{Capture, Ingest};
+use flate2::read::MultiGzDecoder;
+
+use crate::capture::header_of;
 
 mod feed;
 mod json;
@@ -24,6 +29,15 @@ use feed::Feed;
 
 /// Endings of the files that are read from a folder.
 const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "yaml", "yml"];
+
+/// The ending of files that are compressed, after one of the others.
+const COMPRESSED: &str = "gz";
+
+/// What compressed files begin with (RFC 1952).
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// As much of a file as may hold the header of a capture.
+const HEAD_BYTES: u64 = 64 << 10;
 
 /// Folders within folders are followed this deep, which also ends a circle of links.
 const FOLDER_DEPTH_MAX: usize = 16;
@@ -57,11 +71,30 @@ pub(crate) enum InputError {
     )]
     Empty(String),
     /// No file in it has one of the endings.
-    #[error("folder `{0}` holds no .json, .jsonl, .ndjson, .yaml or .yml files")]
+    #[error("folder `{0}` holds no .json, .jsonl, .ndjson, .yaml or .yml files, compressed or not")]
     EmptyFolder(String),
     /// Links in a circle, most likely.
     #[error("folders in `{0}` are nested more than {FOLDER_DEPTH_MAX} deep")]
     TooDeep(String),
+}
+
+/// What takes the objects of a cluster.
+pub(crate) trait Objects {
+    /// Takes an object, or a list of them.
+    fn add(&mut self, source: &Source, json: &[u8]) -> Result<(), SyntaxError>;
+
+    /// Takes an item of a list of a kind, such as `PodList`; the item may name its own.
+    fn add_item(&mut self, source: &Source, list: &str, json: &[u8]) -> Result<(), SyntaxError>;
+}
+
+impl Objects for Ingest {
+    fn add(&mut self, source: &Source, json: &[u8]) -> Result<(), SyntaxError> {
+        Ingest::add(self, source, json)
+    }
+
+    fn add_item(&mut self, source: &Source, list: &str, json: &[u8]) -> Result<(), SyntaxError> {
+        Ingest::add_item(self, source, list, json)
+    }
 }
 
 /// Reads cluster files: `-` is standard input, a folder stands for the files in it and below.
@@ -70,15 +103,32 @@ pub(crate) enum InputError {
 /// input.
 pub(crate) fn read(
     paths: &[PathBuf],
-    mut progress: impl FnMut(u64, u64),
+    progress: impl FnMut(u64, u64),
 ) -> Result<Ingest, InputError> {
+    let mut ingest = Ingest::new();
+    read_into(paths, &mut ingest, progress)?;
+    Ok(ingest)
+}
+
+/// What a capture among the files says of itself, without reading all of it. Whatever is wrong with
+/// the files shows when they are read.
+pub(crate) fn capture(paths: &[PathBuf]) -> Option<Capture> {
+    let inputs = paths.iter().flat_map(|path| Input::all(path).unwrap_or_default());
+    inputs.filter_map(|input| header_of(&input.head().ok()?)).next()
+}
+
+/// The same as [`read`], for any taker.
+pub(crate) fn read_into(
+    paths: &[PathBuf],
+    objects: &mut dyn Objects,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<(), InputError> {
     let mut inputs = Vec::new();
     for path in paths {
         inputs.extend(Input::all(path)?);
     }
     let total = inputs.iter().map(|input| input.bytes).sum();
     let mut done = 0;
-    let mut ingest = Ingest::new();
     for input in inputs {
         let reader = input.open()?;
         let counted = Counted {
@@ -88,12 +138,12 @@ pub(crate) fn read(
                 progress(done, total);
             },
         };
-        let found = read_one(counted, &input.name(), &mut ingest)?;
+        let found = read_one(counted, &input.name(), objects)?;
         if !found && !input.in_folder {
             return Err(InputError::Empty(input.name()));
         }
     }
-    Ok(ingest)
+    Ok(())
 }
 
 /// One file, or standard input.
@@ -136,6 +186,24 @@ impl Input {
         let file = File::open(&self.path).map_err(|error| io_error(&self.path, error))?;
         Ok(Box::new(file))
     }
+
+    /// The first bytes, which stay there to be read.
+    fn head(&self) -> io::Result<Vec<u8>> {
+        let mut head = Vec::new();
+        if self.is_stdin() {
+            // What its buffer holds: looking at that takes nothing away.
+            head.extend_from_slice(io::stdin().lock().fill_buf()?);
+        } else if fs::metadata(&self.path)?.is_file() {
+            File::open(&self.path)?.take(HEAD_BYTES).read_to_end(&mut head)?;
+        }
+        if !head.starts_with(&GZIP_MAGIC) {
+            return Ok(head);
+        }
+        let mut text = Vec::new();
+        // It ends in the middle of something, which is no reason not to look at what was before.
+        let _ = MultiGzDecoder::new(&*head).take(HEAD_BYTES).read_to_end(&mut text);
+        Ok(text)
+    }
 }
 
 fn io_error(path: &Path, source: io::Error) -> InputError {
@@ -152,7 +220,7 @@ fn walk(folder: &Path, depth: usize, found: &mut Vec<Input>) -> Result<(), Input
     entries.sort();
     for path in entries {
         let meta = fs::metadata(&path).map_err(|error| io_error(&path, error))?;
-        let ending = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+        let ending = ending(&path);
         if meta.is_dir() {
             walk(&path, depth, found)?;
         } else if ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str())) {
@@ -162,24 +230,55 @@ fn walk(folder: &Path, depth: usize, found: &mut Vec<Input>) -> Result<(), Input
     Ok(())
 }
 
+/// The ending of a name that says what is in the file.
+fn ending(path: &Path) -> Option<String> {
+    let of = |path: &Path| path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    let ending = of(path)?;
+    if ending == COMPRESSED { of(&path.with_extension("")) } else { Some(ending) }
+}
+
 /// Reads one file of that name; `false` if there was nothing in it.
 pub(crate) fn read_one(
     mut reader: impl Read,
     name: &str,
-    ingest: &mut Ingest,
+    objects: &mut dyn Objects,
 ) -> Result<bool, InputError> {
-    let mut feed = Feed::new(ingest, Arc::from(name));
     let mut head = Vec::new();
+    let magic = GZIP_MAGIC.len() as u64;
+    reader
+        .by_ref()
+        .take(magic)
+        .read_to_end(&mut head)
+        .map_err(|error| io_error(Path::new(name), error))?;
+    match head == GZIP_MAGIC {
+        true => read_text(
+            Vec::new(),
+            MultiGzDecoder::new(GZIP_MAGIC.as_slice().chain(reader)),
+            name,
+            objects,
+        ),
+        false => read_text(head, reader, name, objects),
+    }
+}
+
+/// The same for what is not compressed, of which `head` has been read already.
+fn read_text(
+    mut head: Vec<u8>,
+    mut reader: impl Read,
+    name: &str,
+    objects: &mut dyn Objects,
+) -> Result<bool, InputError> {
+    let mut feed = Feed::new(objects, Arc::from(name));
     let first = loop {
-        if let Some(at) = first_content(&head) {
-            break Some(at);
-        }
         let before = head.len();
         reader
             .by_ref()
             .take(64 * 1024)
             .read_to_end(&mut head)
             .map_err(|error| io_error(Path::new(name), error))?;
+        if let Some(at) = first_content(&head) {
+            break Some(at);
+        }
         if head.len() == before {
             break None;
         }

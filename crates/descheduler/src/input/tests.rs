@@ -229,6 +229,30 @@ fn files_and_folders() {
     fs::remove_dir_all(&folder).expect("removed");
 }
 
+/// Compressed, in one or more pieces as `gzip -c a b` and `cat a.gz b.gz` make them.
+fn gzip(parts: &[&str]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for part in parts {
+        let mut encoder = flate2::write::GzEncoder::new(bytes, flate2::Compression::fast());
+        io::Write::write_all(&mut encoder, part.as_bytes()).expect("written");
+        bytes = encoder.finish().expect("written");
+    }
+    bytes
+}
+
+#[test]
+fn compressed_files_are_read_by_what_they_are() {
+    let pods = |ingest: &Ingest| ingest.counts()["Pod"];
+    for text in [DUMP, YAML_DUMP] {
+        let whole = read_text(&gzip(&[text])).expect("it is read");
+        assert_eq!(pods(&whole), pods(&read_text(text.as_bytes()).expect("it is read")));
+    }
+    assert_eq!(pods(&read_text(&gzip(&[DUMP, DUMP])).expect("it is read")), 2);
+    let mut cut = gzip(&[DUMP]);
+    cut.truncate(cut.len() / 2);
+    assert!(matches!(read_text(&cut), Err(InputError::Io { .. })), "half a file is none");
+}
+
 /// A small dump of everything that is read, on several lines.
 const DUMP: &str = r#"{"apiVersion": "v1", "items": [
  {"kind": "Node", "metadata": {"name": "n", "creationTimestamp": "2026-01-01T00:00:00Z"},
