@@ -68,6 +68,11 @@ pub(crate) struct PlanArgs {
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     pub(crate) output: Format,
 
+    /// What to remember from one run to the next, so that moves that did not help are not planned
+    /// again and again; written anew by each run
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
+
     /// Exit with 3 when anything would be evicted
     #[arg(long)]
     pub(crate) check: bool,
@@ -132,6 +137,10 @@ pub(crate) struct SubjectArgs {
 
     #[command(flatten)]
     pub(crate) inputs: InputArgs,
+
+    /// What runs of `plan` remember; only read here
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
 
     /// How to print the explanation
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]

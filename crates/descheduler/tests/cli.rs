@@ -15,6 +15,11 @@ use snapbox::str;
 
 use program::descheduler;
 
+/// What plans that would evict something say without a history.
+const NO_HISTORY: &str = "\
+note: no `--history` is given, so it cannot be seen whether pods move in a loop from one run to the next
+";
+
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cli")
 }
@@ -75,6 +80,9 @@ Options:
                                      [default: 1.36, or what the live cluster has]
   -o, --output <FORMAT>              How to print the plan [default: text] [possible values: text,
                                      json]
+      --history <FILE>               What to remember from one run to the next, so that moves that
+                                     did not help are not planned again and again; written anew by
+                                     each run
       --check                        Exit with 3 when anything would be evicted
       --timings                      Say on standard error what it cost, as one line of JSON
   -h, --help                         Print help
@@ -268,7 +276,7 @@ Notes
   skipped 1 object of kinds that no rule looks at: 1 Ingress
 
 "#]])
-        .stderr_eq("");
+        .stderr_eq(NO_HISTORY);
 }
 
 #[test]
@@ -299,7 +307,7 @@ fn a_plan_for_programs() {
 }
 
 "#]])
-        .stderr_eq("");
+        .stderr_eq(NO_HISTORY);
 }
 
 #[test]
@@ -310,7 +318,7 @@ fn several_cluster_files_are_one_cluster() {
         .assert()
         .code(0)
         .stdout_eq(String::from_utf8(whole.stdout).expect("it is text"))
-        .stderr_eq("");
+        .stderr_eq(NO_HISTORY);
 }
 
 #[test]
@@ -346,7 +354,7 @@ Notes
   the cluster files hold no PodDisruptionBudget: budgets are taken to be absent
 
 "#]])
-        .stderr_eq("");
+        .stderr_eq(NO_HISTORY);
     descheduler("plan --policy policy.yaml --cluster -")
         .stdin("")
         .assert()
@@ -370,7 +378,7 @@ the cluster: 3 nodes, 0 pods
 
 "#]])
         .stderr_eq("");
-    descheduler(&format!("{plan} --cluster dump/pods.json")).assert().code(3).stderr_eq("");
+    descheduler(&format!("{plan} --cluster dump/pods.json")).assert().code(3).stderr_eq(NO_HISTORY);
 }
 
 #[test]
@@ -412,7 +420,7 @@ Notes
   skipped 1 object of kinds that no rule looks at: 1 Ingress
 
 "#]])
-        .stderr_eq("");
+        .stderr_eq(NO_HISTORY);
 }
 
 #[test]
@@ -465,6 +473,7 @@ note[not-enabled]: `RemoveDuplicates` is configured but not enabled
   = help: list it under `plugins` if it should run: `balance: {enabled: [RemoveDuplicates]}`
 
 note: no `placement` is set, so pods move only where that is known to be better; `--placement off` plans as upstream does
+note: no `--history` is given, so it cannot be seen whether pods move in a loop from one run to the next
 
 "#]]);
 }
@@ -597,7 +606,7 @@ Faults in the cluster files  2; what they concern stays
   Pod shop/u{202e}/a/u{1b}[2Jb: `spec.nodeName`: invalid type: integer `7`, expected a string (trick.json, object 0)
 
 "#]])
-        .stderr_eq("");
+        .stderr_eq(NO_HISTORY);
 }
 
 #[test]
@@ -606,6 +615,7 @@ fn timings_are_one_line() {
         .assert()
         .code(0)
         .stderr_eq(str![[r#"
+note: no `--history` is given, so it cannot be seen whether pods move in a loop from one run to the next
 {"read_ms":[..],"plan_ms":[..],"audit_ms":[..],"write_ms":[..],"strategies":{"RemoveDuplicates":[..],"RemovePodsViolatingNodeTaints":[..]},"peak_rss_kib":[..]}
 
 "#]]);
@@ -639,7 +649,7 @@ fn a_reader_that_goes_away() {
     let nodes = fs::read(folder().join("dump/nodes.yaml")).expect("it is there");
     child.stdin.take().expect("it is piped").write_all(&nodes).expect("it listens");
     let output = child.wait_with_output().expect("it ends");
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), NO_HISTORY);
     assert_eq!(output.status.code(), Some(0));
 }
 
@@ -695,4 +705,62 @@ Notes
     let text = descheduler("plan --policy pools.yaml --cluster dump --placement off").output();
     let text = String::from_utf8(text.expect("it runs").stdout).expect("it is text");
     assert!(!text.contains("placement differs"), "{text}");
+}
+
+/// Two runs, between which the pod that was moved has come back to where it may not be.
+#[test]
+fn loops_across_runs_are_seen() {
+    let folder = std::env::temp_dir().join(format!("cli-history-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let node = |name: &str, taints: &str| {
+        format!(
+            "---\napiVersion: v1\nkind: Node\nmetadata: {{name: {name}}}\nspec: {{taints: [{taints}]}}\n\
+             status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '110'}}, \
+             conditions: [{{type: Ready, status: 'True'}}]}}\n"
+        )
+    };
+    let nodes = node("a", "{key: gone, effect: NoSchedule}") + &node("b", "");
+    let run = |pod: &str, created: &str, now: &str, flags: &str| {
+        let pod = format!(
+            "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: {pod}, namespace: default, uid: {pod}, \
+             creationTimestamp: '{created}', ownerReferences: [{{apiVersion: apps/v1, kind: ReplicaSet, \
+             name: web, uid: web, controller: true}}]}}\nspec: {{nodeName: a, containers: [{{name: c}}]}}\n\
+             status: {{phase: Running, conditions: [{{type: Ready, status: 'True'}}]}}\n"
+        );
+        let cluster = folder.join("cluster.yaml");
+        fs::write(&cluster, format!("{nodes}{pod}")).expect("it can be written");
+        let line = format!(
+            "plan --policy {} --cluster {} --now {now} --history {} {flags}",
+            folder.join("policy.yaml").display(),
+            cluster.display(),
+            folder.join("history").display(),
+        );
+        descheduler(&line).output().expect("it runs")
+    };
+    let policy = "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nplacement: {mode: Improving}\n\
+                  profiles: [{name: p, pluginConfig: [{name: RemovePodsViolatingNodeTaints}], plugins: \
+                  {deschedule: {enabled: [RemovePodsViolatingNodeTaints]}}}]\n";
+    fs::write(folder.join("policy.yaml"), policy).expect("it can be written");
+    let old = "2025-12-31T00:00:00Z";
+    let first = run("web-1", old, "2026-01-01T00:00:00Z", "--check");
+    assert_eq!(
+        (first.status.code(), String::from_utf8_lossy(&first.stderr).as_ref()),
+        (Some(3), "")
+    );
+    let second = run("web-2", "2026-01-01T00:00:01Z", "2026-01-01T00:05:00Z", "--check");
+    let said = String::from_utf8_lossy(&second.stdout).into_owned();
+    assert!(said.contains("moved once in 5 minutes without improvement"), "{said}");
+    assert_eq!(
+        (second.status.code(), String::from_utf8_lossy(&second.stderr).as_ref()),
+        (Some(0), "")
+    );
+    // When the cool-down is over it is tried again.
+    let third = run("web-2", "2026-01-01T00:00:01Z", "2026-01-01T00:15:00Z", "--check");
+    assert_eq!(third.status.code(), Some(3));
+    fs::write(folder.join("history"), "something else\n").expect("it can be written");
+    let last = run("web-2", old, "2026-01-01T00:20:00Z", "");
+    let said = String::from_utf8_lossy(&last.stderr).into_owned();
+    assert!(said.contains("line 1: expected `descheduler-history v1`"), "{said}");
+    assert_eq!((last.status.code(), last.stdout.len()), (Some(1), 0));
+    fs::remove_dir_all(&folder).expect("it was there");
 }

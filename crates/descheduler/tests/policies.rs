@@ -202,6 +202,7 @@ warning[deprecated-v1alpha1]: `descheduler/v1alpha1` is deprecated; it is read a
    |
    = help: `descheduler convert` prints that policy
 
+note: no `--history` is given, so it cannot be seen whether pods move in a loop from one run to the next
 
 "#]]);
 }

@@ -51,10 +51,12 @@ pub enum Refusal {
     OutsideNodeSet,
     /// Part of the object could not be read.
     Malformed,
-    /// A move of its owner was tried not long ago.
+    /// Moves of its owner's pods, or of the strategy, did not help not long ago.
     CoolingDown {
         /// When it may be tried again.
         until: Timestamp,
+        /// What was tried.
+        why: String,
     },
     /// A protection holds it.
     Protected(Reason),
@@ -117,9 +119,7 @@ impl fmt::Display for Refusal {
             Self::AlreadyPlanned => f.write_str("it is in the plan already"),
             Self::OutsideNodeSet => f.write_str("it is on no node that is ready and selected"),
             Self::Malformed => f.write_str("part of the pod could not be read"),
-            Self::CoolingDown { until } => {
-                write!(f, "its owner was moved without improvement; not again before {until}")
-            }
+            Self::CoolingDown { until, why } => write!(f, "{why}; not again before {until}"),
             Self::Protected(reason) | Self::Placement(reason) | Self::Kept(reason) => {
                 f.write_str(&reason.detail)
             }

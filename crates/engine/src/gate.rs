@@ -5,7 +5,7 @@ use descheduler_scheduler::{Mark, View};
 
 use crate::decision::{Eviction, Refusal};
 use crate::explain::{Finding, Watch};
-use crate::history::History;
+use crate::history::{History, Recall};
 use crate::limits::Tally;
 use crate::placer::{Landing, Placer, PlacerMark};
 use crate::plan::Plan;
@@ -16,7 +16,7 @@ use crate::report::PlanReport;
 pub(crate) struct Gate<'s> {
     pub(crate) snapshot: &'s Snapshot,
     pub(crate) policy: &'s Policy,
-    pub(crate) history: &'s History,
+    pub(crate) recall: Recall<'s>,
     pub(crate) view: View<'s>,
     pub(crate) report: PlanReport,
     /// `None` where nobody asks where pods land.
@@ -53,7 +53,7 @@ impl<'s> Gate<'s> {
         Self {
             snapshot,
             policy,
-            history,
+            recall: Recall::new(history, snapshot, policy.loop_breaker),
             view: View::new(snapshot),
             report: PlanReport::default(),
             placer,

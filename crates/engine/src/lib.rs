@@ -46,7 +46,9 @@ pub use explain::{
     Account, Finding, Inquiry, NodeExplanation, NodeStep, Outcome, PodExplanation, PodStep, Table,
     Trial, explain_node, explain_pod,
 };
-pub use history::{History, Subject};
+pub use history::{
+    History, HistoryError, LoopBreaker, MOVES_MAX, Moved, STREAKS_MAX, Streak, Subject,
+};
 pub use limits::{LimitKind, Limits};
 pub use placer::{Outlook, Reading};
 pub use plan::{Observer, Plan, Unobserved, plan};
@@ -54,7 +56,7 @@ pub use policy::{Placement, Policy, Profile, Step};
 pub use pool::node_set;
 pub use protection::{Check, Protection, Shield, Stage};
 pub use report::{PlanReport, Refused, StrategyRun};
-pub use strategy::{Anywhere, EvictorDef, Judge, Pass, Registry, Strategy, StrategyDef};
+pub use strategy::{Anywhere, EvictorDef, Judge, Pass, Purpose, Registry, Strategy, StrategyDef};
 pub use suggest::{closest, did_you_mean};
 pub use turn::{Proposal, Turn, Verdict};
 pub use value::{Entry, Map, Node, Scalar, ScalarKind, Span, Value};

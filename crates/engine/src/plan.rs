@@ -60,7 +60,8 @@ pub(crate) fn make<'s>(
     for (number, (profile, step)) in policy.steps().enumerate() {
         observer.begins(&policy.profiles[profile], step);
         let mode = policy.placement_of(&policy.profiles[profile]);
-        let seat = Seat { profile, number, mode, strategy: step.def.name };
+        let purpose = step.strategy.purpose();
+        let seat = Seat { profile, number, mode, strategy: step.def.name, purpose };
         let mut turn = Turn::begin(&mut gate, &shields[profile], &pools[profile], seat);
         witness.before(step, &mut turn);
         run(step, &mut turn);
@@ -95,6 +96,7 @@ fn run(step: &Step, turn: &mut Turn<'_, '_>) {
     if let Some(why) = turn.too_few() {
         return turn.note(why);
     }
+    turn.note_pause();
     let outcome = catch_unwind(AssertUnwindSafe(|| step.strategy.run(turn)));
     if outcome.is_err() {
         turn.drop_all("the strategy failed inside; its moves of this cycle are dropped");

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use descheduler_cluster::LabelSelector;
 use descheduler_scheduler::Scheduler;
 
+use crate::history::LoopBreaker;
 use crate::limits::Limits;
 use crate::protection::Shield;
-use crate::strategy::{Pass, Strategy, StrategyDef};
+use crate::strategy::{Pass, Purpose, Strategy, StrategyDef};
 
 /// A whole policy.
 pub struct Policy {
@@ -24,6 +25,8 @@ pub struct Policy {
     /// Where it cannot be known which node wins, the share of cases, 0 to 1, in which the move has
     /// to be an improvement.
     pub confidence: f64,
+    /// How long moves that did not help are not tried again.
+    pub loop_breaker: LoopBreaker,
     /// Which scheduler places the pods; not in the file, but known to whoever reads it.
     pub scheduler: Scheduler,
     /// The profiles, in policy order.
@@ -40,6 +43,13 @@ impl Policy {
     pub fn override_placement(&mut self, mode: Placement) {
         self.placement = Some(mode);
         self.profiles.iter_mut().for_each(|profile| profile.placement = None);
+    }
+
+    /// What the moves of a strategy are for.
+    pub(crate) fn purpose(&self, strategy: &str) -> Purpose {
+        let mut steps = self.steps().map(|(_, step)| step);
+        let step = steps.find(|step| step.def.name == strategy);
+        step.map_or(Purpose::Place, |step| step.strategy.purpose())
     }
 
     /// All strategies in the order they run, each with the index of its profile.

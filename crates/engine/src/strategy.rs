@@ -14,6 +14,11 @@ pub trait Strategy: Send + Sync {
     /// Proposes every pod that violates the rule, in a fixed order.
     fn run(&self, turn: &mut Turn<'_, '_>);
 
+    /// What its moves are for, and so what it means that one did not help.
+    fn purpose(&self) -> Purpose {
+        Purpose::Place
+    }
+
     /// Makes ready to judge where pods of a snapshot could be, on the nodes that are worked on.
     fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's>;
 
@@ -25,6 +30,19 @@ pub trait Strategy: Send + Sync {
     fn survey(&self, node: NodeId, inquiry: &mut Inquiry<'_, '_>) {
         let _ = (node, inquiry);
     }
+}
+
+/// What moves are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A better place. A move did not help if the strategy would make it again.
+    Place,
+    /// A fresh start, wherever. The same, but other pods of the owner are another matter.
+    Restart,
+    /// A new pod, again and again as time passes. A move has helped once the new pod has a node.
+    Renewal,
+    /// That the pod is gone. So it is, and nothing of it is remembered.
+    Removal,
 }
 
 /// What a strategy thinks of places for pods.

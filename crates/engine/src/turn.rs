@@ -5,11 +5,13 @@ use descheduler_scheduler::View;
 
 use crate::decision::{Eviction, Reason, Refusal};
 use crate::gate::{Checkpoint, Gate};
+use crate::history::Cooling;
 use crate::placer::Landing;
 use crate::policy::Placement;
 use crate::pool::Pool;
 use crate::protection::{Asked, BoundShield, Stage};
 use crate::report::StrategyRun;
+use crate::strategy::Purpose;
 
 /// A pod that a strategy wants moved.
 #[derive(Clone, Debug)]
@@ -40,6 +42,8 @@ pub struct Turn<'t, 's> {
     begun: Checkpoint,
     /// The outermost attempt that is being made: how many moves were planned before it.
     set: Option<usize>,
+    /// Why the strategy moves nothing at all, if it is to rest.
+    paused: Option<Cooling>,
 }
 
 /// Which strategy of the policy a turn belongs to.
@@ -53,6 +57,8 @@ pub(crate) struct Seat {
     pub(crate) mode: Placement,
     /// The strategy's name.
     pub(crate) strategy: &'static str,
+    /// What its moves are for.
+    pub(crate) purpose: Purpose,
 }
 
 impl<'t, 's> Turn<'t, 's> {
@@ -63,8 +69,9 @@ impl<'t, 's> Turn<'t, 's> {
         seat: Seat,
     ) -> Self {
         let begun = gate.checkpoint();
+        let paused = gate.recall.paused(seat.strategy);
         let run = StrategyRun::new(seat.profile, seat.strategy);
-        Self { gate, shield, pool, seat, run, begun, set: None }
+        Self { gate, shield, pool, seat, run, begun, set: None, paused }
     }
 
     /// The cluster as it was found.
@@ -133,17 +140,16 @@ impl<'t, 's> Turn<'t, 's> {
         }
     }
 
-    /// The gate's questions, cheapest first, placement last.
+    /// The gate's questions: the cheapest first, then placement, and last whether this, which would be
+    /// a move, is one made before.
     fn judge(&mut self, id: PodId) -> Result<(NodeId, Option<BudgetId>, Landing<'s>), Refusal> {
-        let Gate { snapshot, ref view, history, .. } = *self.gate;
+        let Gate { snapshot, ref view, .. } = *self.gate;
         if view.is_gone(id) {
             return Err(Refusal::AlreadyPlanned);
         }
         let node = snapshot.pod(id).node.filter(|&node| self.pool.works_on(node));
         let Some(node) = node else { return Err(Refusal::OutsideNodeSet) };
-        if let Some(until) = history.cooling(snapshot, id) {
-            return Err(Refusal::CoolingDown { until });
-        }
+        self.cooled_down(id)?;
         self.evictable(id)?;
         self.may_leave(id)?;
         self.gate.check_limits(id, node)?;
@@ -154,7 +160,22 @@ impl<'t, 's> Turn<'t, 's> {
             Some(placer) => placer.find(view, id, self.seat.number)?,
             None => Landing::nowhere(),
         };
+        self.is_new(id)?;
         Ok((node, budget, landing))
+    }
+
+    /// Whether nothing that is known of earlier moves speaks against one more.
+    pub(crate) fn cooled_down(&self, id: PodId) -> Result<(), Refusal> {
+        if let Some(Cooling { until, why }) = &self.paused {
+            let why = format!("{} is paused: pods were {why}", self.seat.strategy);
+            return Err(Refusal::CoolingDown { until: *until, why });
+        }
+        or_wait(self.gate.recall.cools_down(id, self.seat.strategy))
+    }
+
+    /// Whether the strategy has not moved before what it would move now.
+    pub(crate) fn is_new(&self, id: PodId) -> Result<(), Refusal> {
+        or_wait(self.gate.recall.again(id, self.seat.strategy, self.seat.purpose))
     }
 
     /// Records that the strategy itself keeps a pod that violates its rule. One that is in the
@@ -188,6 +209,13 @@ impl<'t, 's> Turn<'t, 's> {
         }
     }
 
+    /// Says so if the strategy is to rest, since then all that it proposes is refused.
+    pub(crate) fn note_pause(&mut self) {
+        if let Some(Cooling { until, why }) = &self.paused {
+            self.note(format!("paused until {until}: pods were {why}"));
+        }
+    }
+
     /// Drops everything this turn has planned, with a note that says why.
     pub(crate) fn drop_all(&mut self, why: &str) {
         self.undo(self.begun, &Reason::new("StrategyFailed", why));
@@ -199,6 +227,13 @@ impl<'t, 's> Turn<'t, 's> {
             self.run.planned -= 1;
             self.keep(eviction.pod, reason.clone());
         }
+    }
+}
+
+fn or_wait(cooling: Option<Cooling>) -> Result<(), Refusal> {
+    match cooling {
+        Some(Cooling { until, why }) => Err(Refusal::CoolingDown { until, why }),
+        None => Ok(()),
     }
 }
 

@@ -8,7 +8,9 @@
 
 mod arguments;
 
-use descheduler_engine::{Args, ArgumentDoc, ArgumentType, Pass, Placement, Registry};
+use descheduler_cluster::GoDuration;
+use descheduler_engine::{Args, ArgumentDoc, ArgumentType, LoopBreaker, Pass, Placement, Registry};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::v1alpha2::{OLD_SWITCHES, STRUCTURE};
@@ -130,7 +132,31 @@ fn top() -> Value {
         },
         "metricsProviders": metrics_providers(),
         "placement": placement("Of profiles that do not say otherwise: "),
-        "loopBreaker": {},
+        "loopBreaker": loop_breaker(),
+    })
+}
+
+/// Our own field.
+fn loop_breaker() -> Value {
+    let LoopBreaker { initial, max } = LoopBreaker::default();
+    let bound = |what: &str, default: SignedDuration| {
+        nullable(&ArgumentType::Duration, |schema| {
+            schema["description"] = json!(what);
+            schema["default"] = json!(GoDuration::from_secs(default.as_secs()).to_string());
+        })
+    };
+    json!({
+        "description": "For how long a move that did not help is not tried again. Upstream ignores \
+                        this.",
+        "type": ["object", "null"],
+        "properties": {
+            "initial": bound(
+                "After the first time; it doubles with each further one. `0s` switches the loop \
+                 breaker off.",
+                initial,
+            ),
+            "max": bound("At most.", max),
+        },
     })
 }
 

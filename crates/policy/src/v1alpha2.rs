@@ -1,6 +1,7 @@
 //! The format `descheduler/v1alpha2` (docs/spec/runtime.md section 3).
 
 mod advice;
+mod loop_breaker;
 mod metrics;
 mod misplaced;
 mod opposites;
@@ -46,9 +47,7 @@ pub(crate) fn read(
     let grace_period_seconds = grace_period(&mut fields, diagnostics);
     metrics::check(&mut fields, diagnostics);
     let (placement, confidence) = placement(&mut fields, diagnostics);
-    if let Some(entry) = fields.entry("loopBreaker") {
-        not_built(entry, "loopBreaker", diagnostics);
-    }
+    let loop_breaker = loop_breaker::read(&mut fields, diagnostics);
     let given = fields.entry("profiles");
     let items = fields.list("profiles", diagnostics).map_or(&[][..], |(_, items)| items);
     let old = fields.entry("strategies");
@@ -75,6 +74,7 @@ pub(crate) fn read(
         eviction_failure_event_notification: notify.unwrap_or_default(),
         placement,
         confidence: confidence.unwrap_or(Placement::CONFIDENCE),
+        loop_breaker,
         scheduler: Scheduler::default(),
         profiles,
     })
@@ -156,12 +156,6 @@ fn placement_mode(path: &str, value: &Value, diagnostics: &mut Diagnostics) -> O
         mismatch(path, value, Mismatch::choice(text, &Placement::NAMES), diagnostics);
     }
     mode
-}
-
-/// A key of ours that the format has and this version does not act upon.
-fn not_built(entry: &Entry, path: &str, diagnostics: &mut Diagnostics) {
-    let message = format!("`{path}` is not acted upon yet");
-    diagnostics.warning("not-built-yet", entry.key_span, message);
 }
 
 const ENABLE: &str = "enable strategies in `profiles`, under `plugins`";

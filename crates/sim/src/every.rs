@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use descheduler_cluster::Snapshot;
-use descheduler_engine::{Plan, Policy};
+use descheduler_engine::{History, Moved, Plan, Policy, Subject};
+use jiff::Timestamp;
 
 use crate::chance::Script;
 use crate::run::{Options, Stage, Unsound};
@@ -88,9 +89,9 @@ fn follow(
     let mut script = Script::default();
     for _ in 0..ROUNDS_MAX {
         let stage = branch.stage.clone();
-        let (stage, _) = stage.carry_out(plan, &policy.scheduler, &mut script);
+        let (stage, _) = stage.carry_out(plan, policy, &mut script);
         let room = found.len() < WORLDS_MAX;
-        match found.entry(likeness(stage.world.snapshot())) {
+        match found.entry(Likeness::of(stage.world.snapshot(), &stage.history)) {
             Entry::Occupied(mut known) => widen(&mut known.get_mut().evictions, evictions),
             Entry::Vacant(new) if room => drop(new.insert(Branch { stage, evictions })),
             Entry::Vacant(_) => complete = false,
@@ -114,18 +115,39 @@ fn widen((fewest, most): &mut (usize, usize), by: (usize, usize)) {
     (*fewest, *most) = ((*fewest).min(by.0), (*most).max(by.1));
 }
 
-/// What a cluster has in common with those that differ from it in names alone: how many pods of
-/// each owner are on each node. Pods without an owner stand for themselves.
-type Likeness = BTreeMap<(String, String), usize>;
+/// What a cluster has in common with those that differ from it in names alone.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Likeness {
+    /// How many pods of each owner are on each node. Pods without an owner stand for themselves.
+    pods: BTreeMap<(String, String), usize>,
+    /// What was moved.
+    moves: Vec<Way>,
+    /// What failed: by whom and whose, when the last failure was seen, and in how many cycles.
+    failures: Vec<(String, Option<Subject>, Timestamp, u32)>,
+}
 
-fn likeness(snapshot: &Snapshot) -> Likeness {
-    let mut alike = Likeness::new();
-    for &id in snapshot.pods() {
-        let pod = snapshot.pod(id);
-        let owner = pod.owners.first().map_or("", |owner| snapshot.text(owner.uid));
-        let who = if owner.is_empty() { &pod.name } else { owner };
-        let node = pod.node.map_or("", |node| &snapshot.node(node).name);
-        *alike.entry((who.to_owned(), node.to_owned())).or_default() += 1;
+/// When, by whom, whose, from where, where to, and whether it helped.
+type Way = (Timestamp, String, Subject, String, Option<String>, Option<bool>);
+
+impl Likeness {
+    fn of(snapshot: &Snapshot, history: &History) -> Self {
+        let mut pods = BTreeMap::new();
+        for &id in snapshot.pods() {
+            let pod = snapshot.pod(id);
+            let owner = pod.owners.first().map_or("", |owner| snapshot.text(owner.uid));
+            let who = if owner.is_empty() { &pod.name } else { owner };
+            let node = pod.node.map_or("", |node| &snapshot.node(node).name);
+            *pods.entry((who.to_owned(), node.to_owned())).or_default() += 1;
+        }
+        let moves = history.moves().iter().map(|moved| {
+            let Moved { at, strategy, subject, uid: _, from, to, successor: _, helped } = moved;
+            (*at, strategy.clone(), subject.clone(), from.clone(), to.clone(), *helped)
+        });
+        let mut moves: Vec<Way> = moves.collect();
+        moves.sort();
+        let failures = history.streaks().map(|(strategy, subject, streak)| {
+            (strategy.to_owned(), subject.cloned(), streak.seen, streak.cycles)
+        });
+        Self { pods, moves, failures: failures.collect() }
     }
-    alike
 }

@@ -6,7 +6,6 @@ use descheduler_cluster::Snapshot;
 use descheduler_engine::{
     Eviction, History, Plan, Policy, Reason, Refusal, Subject, Unobserved, Violation, audit, plan,
 };
-use descheduler_scheduler::Scheduler;
 use jiff::Timestamp;
 
 use crate::chance::{Chance, Dice};
@@ -133,7 +132,7 @@ pub fn simulate(snapshot: Snapshot, policy: &Policy, options: Options) -> Result
             before = Some(measures);
         }
         let cycle;
-        (stage, cycle) = stage.carry_out(&plan, &policy.scheduler, &mut chance);
+        (stage, cycle) = stage.carry_out(&plan, policy, &mut chance);
         cycles.push(cycle);
     }
 }
@@ -142,7 +141,7 @@ pub fn simulate(snapshot: Snapshot, policy: &Policy, options: Options) -> Result
 #[derive(Clone, Debug)]
 pub(crate) struct Stage {
     pub(crate) world: World,
-    history: History,
+    pub(crate) history: History,
     /// The cycle that comes next, from 1.
     pub(crate) number: u32,
 }
@@ -183,7 +182,7 @@ impl Stage {
     pub(crate) fn carry_out(
         self,
         plan: &Plan,
-        scheduler: &Scheduler,
+        policy: &Policy,
         chance: &mut dyn Chance,
     ) -> (Self, Cycle) {
         let mut cycle = self.rest(plan);
@@ -192,7 +191,9 @@ impl Stage {
         cycle.moves =
             plan.evictions.iter().map(|eviction| Move::planned(snapshot, eviction)).collect();
         let evicted: Vec<_> = plan.evictions.iter().map(|eviction| eviction.pod).collect();
-        let (world, fates) = world.turn(&evicted, scheduler, chance);
+        let history = history.after(snapshot, policy, plan);
+        let (world, fates) = world.turn(&evicted, &policy.scheduler, chance);
+        let history = history.seen(world.snapshot(), policy.loop_breaker);
         for (moved, fate) in cycle.moves.iter_mut().zip(fates) {
             match fate {
                 Fate::Landed(node) => {

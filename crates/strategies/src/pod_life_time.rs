@@ -25,7 +25,7 @@
 
 use descheduler_cluster::{NodeId, Pod, PodId, Snapshot, Sym};
 use descheduler_engine::{
-    Anywhere, Args, Finding, Inquiry, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
+    Anywhere, Args, Finding, Inquiry, Judge, Pass, Proposal, Purpose, Reason, Strategy, StrategyDef, Turn,
 };
 
 use crate::age::{seconds_since, span};
@@ -188,6 +188,10 @@ impl Strategy for PodLifeTime {
         for (pod, why) in found {
             let _ = turn.propose(Proposal { pod, reason: Reason::new(LIVED_TOO_LONG, why) });
         }
+    }
+
+    fn purpose(&self) -> Purpose {
+        Purpose::Renewal
     }
 
     fn judge<'s>(&'s self, _: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {

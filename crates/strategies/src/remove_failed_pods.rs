@@ -26,7 +26,7 @@
 
 use descheduler_cluster::{NodeId, Phase, Pod, PodId, Snapshot, Sym};
 use descheduler_engine::{
-    Anywhere, Args, Finding, Inquiry, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
+    Anywhere, Args, Finding, Inquiry, Judge, Pass, Proposal, Purpose, Reason, Strategy, StrategyDef, Turn,
 };
 
 use crate::age::{seconds_since, span};
@@ -97,6 +97,10 @@ impl Strategy for RemoveFailedPods {
         for (pod, why) in found {
             let _ = turn.propose(Proposal { pod, reason: Reason::new(FAILED, why) });
         }
+    }
+
+    fn purpose(&self) -> Purpose {
+        Purpose::Removal
     }
 
     /// What has failed holds no place, and what comes back may be anywhere.

@@ -26,7 +26,7 @@ use std::cmp::Reverse;
 
 use descheduler_cluster::{NodeId, Pod, PodId, Snapshot, Sym};
 use descheduler_engine::{
-    Anywhere, Args, Finding, Inquiry, Judge, Pass, Proposal, Reason, Strategy, StrategyDef, Turn,
+    Anywhere, Args, Finding, Inquiry, Judge, Pass, Proposal, Purpose, Reason, Strategy, StrategyDef, Turn,
 };
 
 use crate::containers::Containers;
@@ -93,6 +93,10 @@ impl Strategy for RemovePodsHavingTooManyRestarts {
                 let _ = turn.propose(Proposal { pod, reason });
             }
         }
+    }
+
+    fn purpose(&self) -> Purpose {
+        Purpose::Restart
     }
 
     fn judge<'s>(&'s self, _: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {

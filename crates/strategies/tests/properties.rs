@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use descheduler_cluster::{LabelSelector, Snapshot};
 use descheduler_engine::{
-    Args, ArgsSource, Diagnostics, Entry, History, Limits, Map, Node, Pass, Placement, Plan,
-    Policy, Profile, Scalar, Span, Step, StrategyDef, Unobserved, Value, audit, plan,
+    Args, ArgsSource, Diagnostics, Entry, History, Limits, LoopBreaker, Map, Node, Pass, Placement,
+    Plan, Policy, Profile, Scalar, Span, Step, StrategyDef, Unobserved, Value, audit, plan,
 };
 use descheduler_scheduler::Scheduler;
 use descheduler_strategies::{ALL, REGISTRY};
@@ -304,6 +304,7 @@ fn policy(wish: &Wish) -> Policy {
         eviction_failure_event_notification: false,
         placement: Some(wish.placement),
         confidence: Placement::CONFIDENCE,
+        loop_breaker: LoopBreaker::default(),
         scheduler: Scheduler::default(),
         profiles: profiles.collect(),
     }

@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use descheduler_cluster::{NodeId, Snapshot};
 use descheduler_engine::{History, did_you_mean, explain_node, explain_pod};
 
+use super::history;
 use super::inputs::{self, Source, World};
 use super::place as pods;
 use crate::cli::{ExplainArgs, ExplainCommand, Format, SubjectArgs};
@@ -21,13 +22,14 @@ const NAMED_MAX: usize = 5;
 /// Makes the plan and says what there is to say about a pod or a node.
 pub(crate) fn run(arguments: &ExplainArgs, printer: &mut Printer) -> Result<ExitCode, CliError> {
     let (ExplainCommand::Pod(subject) | ExplainCommand::Node(subject)) = &arguments.command;
-    let SubjectArgs { name, inputs, output } = subject;
+    let SubjectArgs { name, inputs, history: remembered, output } = subject;
+    let history = remembered.as_deref().map_or_else(|| Ok(History::default()), history::read)?;
     let source = Source::open(&inputs.cluster, inputs.kubeconfig.as_deref())?;
     let policy = inputs::policy(inputs, &source, "nothing is explained", printer)?;
     let place = source.name();
     let world = source.world(inputs.now)?;
     let World { snapshot, .. } = &world;
-    let history = History::default();
+    let history = history.seen(snapshot, policy.loop_breaker);
     let screen = printer.screen();
     match &arguments.command {
         ExplainCommand::Pod(_) => {

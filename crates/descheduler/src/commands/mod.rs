@@ -3,6 +3,7 @@
 mod capture;
 mod convert;
 mod explain;
+mod history;
 pub(crate) mod inputs;
 mod live;
 pub(crate) mod place;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 use descheduler_engine::{History, audit, plan};
 
+use super::history;
 use super::inputs::{self, Source};
 use crate::cli::{Format, PlanArgs};
 use crate::error::CliError;
@@ -21,14 +22,16 @@ const EXIT_WORK: u8 = 3;
 
 /// Makes the plan and prints it.
 pub(crate) fn run(arguments: &PlanArgs, printer: &mut Printer) -> Result<ExitCode, CliError> {
-    let PlanArgs { inputs, .. } = arguments;
+    let PlanArgs { inputs, history: remembered, .. } = arguments;
+    let history = remembered.as_deref().map_or_else(|| Ok(History::default()), history::read)?;
     let source = Source::open(&inputs.cluster, inputs.kubeconfig.as_deref())?;
     let policy = inputs::policy(inputs, &source, "nothing is planned", printer)?;
     let mut watch = Stopwatch::start();
     let world = source.world(inputs.now)?;
     let read_ms = watch.lap_ms();
     let mut clock = StrategyClock::default();
-    let plan = plan(&world.snapshot, &policy, &History::default(), &mut clock);
+    let history = history.seen(&world.snapshot, policy.loop_breaker);
+    let plan = plan(&world.snapshot, &policy, &history, &mut clock);
     let plan_ms = watch.lap_ms();
     let violations = audit(&plan, &world.snapshot, &policy);
     let audit_ms = watch.lap_ms();
@@ -45,6 +48,14 @@ pub(crate) fn run(arguments: &PlanArgs, printer: &mut Printer) -> Result<ExitCod
         Format::Text => output::text::write(&outcome, screen, out),
         Format::Json => output::json::write(&outcome, out),
     })?;
+    match remembered {
+        Some(path) => history::write(path, &history.after(&world.snapshot, &policy, &plan))?,
+        None if plan.evictions.is_empty() => {}
+        None => printer.note(
+            "no `--history` is given, so it cannot be seen whether pods move in a loop from one run \
+             to the next",
+        ),
+    }
     let write_ms = watch.lap_ms();
     if arguments.timings {
         let strategies = clock.into_spent_ms();

@@ -118,13 +118,11 @@ impl<'s> Turn<'_, 's> {
     }
 
     fn about_history(&self, id: PodId) -> Finding {
-        match self.gate.history.cooling(self.gate.snapshot, id) {
-            None => Finding::new("history", true, "its owner is not cooling down"),
-            Some(until) => {
-                let refusal = Refusal::CoolingDown { until };
-                Finding::new("history", false, refusal.to_string())
-                    .or_else(format!("wait until {until}"))
+        match self.cooled_down(id).and_then(|()| self.is_new(id)) {
+            Err(Refusal::CoolingDown { until, why }) => {
+                Finding::new("history", false, why).or_else(format!("wait until {until}"))
             }
+            Ok(()) | Err(_) => Finding::new("history", true, "its owner is not cooling down"),
         }
     }
 }

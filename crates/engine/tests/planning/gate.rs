@@ -1,10 +1,12 @@
 //! What the gate answers, question by question.
 
 use descheduler_cluster::Snapshot;
-use descheduler_engine::{History, Limits, Policy, Reason, Refusal, Stage, Subject, Turn, Verdict};
+use descheduler_engine::{
+    History, Limits, LoopBreaker, Policy, Reason, Refusal, Stage, Turn, Verdict,
+};
 use descheduler_testkit::fixture::NOW;
 use descheduler_testkit::{Cluster, snapshot};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::toys::{
     FIRST, Guard, SECOND, on_nodes, planned, planned_after, pod, policy, propose, propose_one,
@@ -18,6 +20,15 @@ fn proposing(names: &'static str) -> Policy {
 
 fn limits(total: Option<u64>, per_node: Option<u64>, per_namespace: Option<u64>) -> Limits {
     Limits { total, per_node, per_namespace }
+}
+
+/// A history in which a move of a strategy failed, which was seen then.
+fn failed_once(strategy: &str, subject: &str, seen: Timestamp) -> History {
+    let text = format!(
+        "descheduler-history v1\nfailed {strategy} {subject} 1 1 {made} {made} {seen}",
+        made = NOW - SignedDuration::from_secs(1),
+    );
+    text.parse().expect("it is a history")
 }
 
 #[test]
@@ -181,36 +192,36 @@ fn an_owner_cools_down() {
         pod api on=a owner=ReplicaSet/api
         ",
     );
-    let subject = |kind: &str, name: &str| Subject {
-        namespace: "default".to_owned(),
-        kind: kind.to_owned(),
-        name: name.to_owned(),
-    };
-    let soon = NOW + SignedDuration::from_secs(1);
+    let soon = NOW + LoopBreaker::default().initial - SignedDuration::from_secs(1);
     let names = "owned-1 owned-2 x/owned bare api";
-    for (cooling, until, kept) in [
-        (subject("ReplicaSet", "web"), soon, vec!["default/owned-1", "default/owned-2"]),
-        (subject("ReplicaSet", "web"), NOW, vec![]),
-        (subject("Pod", "bare"), soon, vec!["default/bare"]),
-        (subject("Pod", "owned-1"), soon, vec![]),
+    for (subject, failed, kept) in [
+        ("default/ReplicaSet/web", soon, vec!["default/owned-1", "default/owned-2"]),
+        ("default/ReplicaSet/web", soon - SignedDuration::from_mins(10), vec![]),
+        ("default/Pod/bare", soon, vec!["default/bare"]),
+        ("default/Pod/owned-1", soon, vec![]),
         // Only the first owner counts.
-        (subject("Other", "api"), soon, vec![]),
-        (subject("ReplicaSet", "api"), soon, vec!["default/api"]),
+        ("default/Other/api", soon, vec![]),
+        ("default/ReplicaSet/api", soon, vec!["default/api"]),
     ] {
-        let mut history = History::default();
-        history.cool_down(cooling.clone(), until);
+        let failed = failed - LoopBreaker::default().initial;
+        let history = failed_once("First", subject, failed);
         let plan = planned_after(&snapshot, &proposing(names), &history);
+        let until = failed + LoopBreaker::default().initial;
         let expected: String = kept
             .iter()
             .map(|name| {
                 format!(
-                    "keep {name}: First/CoolingDown: its owner was moved without improvement; \
+                    "keep {name}: First/CoolingDown: moved once in 1 second without improvement; \
                      not again before {until}\n"
                 )
             })
             .collect();
-        assert!(plan.ends_with(&expected), "{cooling:?}:\n{plan}");
-        assert_eq!(plan.matches("evict ").count(), 5 - kept.len(), "{cooling:?}:\n{plan}");
+        assert!(plan.ends_with(&expected), "{subject}:\n{plan}");
+        assert_eq!(plan.matches("evict ").count(), 5 - kept.len(), "{subject}:\n{plan}");
+        // What one strategy could not mend another may.
+        let history = failed_once("Second", subject, failed);
+        let plan = planned_after(&snapshot, &proposing(names), &history);
+        assert_eq!(plan.matches("evict ").count(), 5, "{subject}:\n{plan}");
     }
 }
 
@@ -297,7 +308,6 @@ fn a_pod_that_could_not_be_read_stays() {
 /// The questions in their order: with each obstacle that is gone, the next one shows.
 #[test]
 fn cheap_questions_come_first() {
-    let until = NOW + SignedDuration::from_secs(1);
     for (obstacles, expected) in [
         (6, "CoolingDown"),
         (5, "Guarded"),
@@ -317,10 +327,10 @@ fn cheap_questions_come_first() {
             guards.push(Guard::of_all("Guarded"));
         }
         policy.profiles[0].shield = shield(guards);
-        let mut history = History::default();
-        if obstacles >= 6 {
-            history.cool_down(Subject::of(&snapshot, pod(&snapshot, "p")), until);
-        }
+        let history = match obstacles {
+            6 => failed_once("First", "default/Pod/p", NOW - SignedDuration::from_secs(1)),
+            _ => History::default(),
+        };
         let plan = planned_after(&snapshot, &policy, &history);
         assert_eq!(short(&plan), format!("keep default/p: First/{expected}\n"));
     }

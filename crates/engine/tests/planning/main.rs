@@ -3,6 +3,7 @@
 mod audit;
 mod execution;
 mod gate;
+mod history;
 mod passes;
 mod properties;
 mod protections;

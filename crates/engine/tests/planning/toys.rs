@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use descheduler_cluster::{LabelSelector, NodeId, PodId, Snapshot};
 use descheduler_engine::{
-    Anywhere, Check, History, Inquiry, Judge, Limits, Pass, Placement, Plan, Policy, Profile,
-    Proposal, Protection, Reason, Shield, Stage, Step, Strategy, StrategyDef, Turn, Unobserved,
-    Verdict, audit, plan,
+    Anywhere, Check, History, Inquiry, Judge, Limits, LoopBreaker, Pass, Placement, Plan, Policy,
+    Profile, Proposal, Protection, Purpose, Reason, Shield, Stage, Step, Strategy, StrategyDef,
+    Turn, Unobserved, Verdict, audit, plan,
 };
 use descheduler_scheduler::{Scheduler, View};
 
@@ -32,11 +32,18 @@ defs! {
     FOURTH "Fourth" Balance,
 }
 
-struct Toy<F>(F);
+struct Toy<F> {
+    run: F,
+    purpose: Purpose,
+}
 
 impl<F: Fn(&mut Turn<'_, '_>) + Send + Sync> Strategy for Toy<F> {
     fn run(&self, turn: &mut Turn<'_, '_>) {
-        (self.0)(turn);
+        (self.run)(turn);
+    }
+
+    fn purpose(&self) -> Purpose {
+        self.purpose
     }
 
     fn judge<'s>(&'s self, _: &'s Snapshot, _: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
@@ -53,7 +60,16 @@ pub(crate) fn step(
     def: &'static StrategyDef,
     run: impl Fn(&mut Turn<'_, '_>) + Send + Sync + 'static,
 ) -> Step {
-    Step { def, strategy: Arc::new(Toy(run)) }
+    step_for(def, Purpose::Place, run)
+}
+
+/// The same with moves for some purpose.
+pub(crate) fn step_for(
+    def: &'static StrategyDef,
+    purpose: Purpose,
+    run: impl Fn(&mut Turn<'_, '_>) + Send + Sync + 'static,
+) -> Step {
+    Step { def, strategy: Arc::new(Toy { run, purpose }) }
 }
 
 /// Fails as a bug would, without the message that a panic prints.
@@ -93,6 +109,7 @@ pub(crate) fn policy_of(profiles: Vec<Profile>) -> Policy {
         eviction_failure_event_notification: false,
         placement: Some(Placement::Off),
         confidence: Placement::CONFIDENCE,
+        loop_breaker: LoopBreaker::default(),
         scheduler: Scheduler::default(),
         profiles,
     }
