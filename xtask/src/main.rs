@@ -1,9 +1,10 @@
-//! Development tasks: `cargo xtask test|tidy|codegen|bench|oracle|e2e`.
+//! Development tasks: `cargo xtask test|tidy|codegen|bench|oracle|e2e|swarm`.
 
 mod bench;
 mod codegen;
 mod e2e;
 mod oracle;
+mod swarm;
 mod test;
 mod tidy;
 
@@ -38,6 +39,8 @@ enum Task {
     Oracle(oracle::Options),
     /// Plays scenarios on a real control plane.
     E2e(e2e::Options),
+    /// Plays random clusters in which everything goes wrong that can.
+    Swarm(swarm::Options),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Task::Bench(options) => bench::run(&root(), &options),
         Task::Oracle(options) => oracle::run(&root(), options),
         Task::E2e(options) => e2e::run(&root(), &options),
+        Task::Swarm(options) => swarm::run(&root(), &options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -91,6 +95,7 @@ mod tests {
             "xtask oracle --file cases.jsonl",
             "xtask e2e 12- --release --keep",
             "xtask e2e --list",
+            "xtask swarm --seeds 20000 --from 7 --release",
         ] {
             assert!(read(right).is_ok(), "{right}");
         }
@@ -99,6 +104,7 @@ mod tests {
             "xtask bench --sizes many",
             "xtask bench --runs 0",
             "xtask oracle --versions 1.3",
+            "xtask swarm --seeds 0",
             "xtask oracle --file cases.jsonl --seeds 1",
         ] {
             assert!(read(wrong).is_err(), "{wrong}");

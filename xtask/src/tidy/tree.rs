@@ -60,7 +60,11 @@ impl Walk<'_> {
                         (Some((_, items)), _) => {
                             self.items(items, &format!("{folder}/{name}"), test);
                         }
-                        (None, Some(path)) => self.file(&format!("{folder}/{path}"), folder, test),
+                        (None, Some(path)) => {
+                            let path = joined(folder, &path);
+                            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+                            self.file(&path, folder, test);
+                        }
                         (None, None) => self.module(&name, folder, test),
                     }
                 }
@@ -80,6 +84,18 @@ impl Walk<'_> {
         self.file(&format!("{inner}.rs"), &inner, test);
         self.file(&format!("{inner}/mod.rs"), &inner, test);
     }
+}
+
+/// A path from a folder, which may lead out of it.
+fn joined(folder: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').collect();
+    for part in path.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// Whether the attributes say that something exists for tests alone.
@@ -130,14 +146,24 @@ mod tests {
             ("a/src/f.rs", "mod h;"),
             ("a/src/f/h.rs", ""),
             ("a/src/lost.rs", ""),
-            ("a/tests/it.rs", "mod common;"),
+            ("a/tests/it.rs", "mod common; #[path = \"../both/mod.rs\"] mod both;"),
+            ("a/both/mod.rs", "mod inner;"),
+            ("a/both/inner.rs", ""),
             ("a/tests/common/mod.rs", ""),
         ]);
         let orphans: Vec<String> = check(&workspace).into_iter().map(|p| p.path).collect();
         assert_eq!(orphans, ["a/src/lost.rs"]);
         let reached = reached(&workspace);
         let tests: Vec<_> = reached.iter().filter(|(_, test)| **test).map(|(p, _)| &**p).collect();
-        assert_eq!(tests, ["a/src/f.rs", "a/src/f/h.rs", "a/tests/common/mod.rs", "a/tests/it.rs"]);
+        let expected = [
+            "a/both/inner.rs",
+            "a/both/mod.rs",
+            "a/src/f.rs",
+            "a/src/f/h.rs",
+            "a/tests/common/mod.rs",
+            "a/tests/it.rs",
+        ];
+        assert_eq!(tests, expected);
     }
 
     #[test]

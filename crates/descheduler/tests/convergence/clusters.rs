@@ -14,6 +14,7 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 
 use crate::rules::FRESH;
+use crate::rules::words::{Lists, NODES, OWN, TEMPLATES, sorted};
 
 /// A cluster, and what becomes of its pods.
 #[derive(Clone, Debug)]
@@ -173,16 +174,9 @@ impl Pod {
 }
 
 impl Make {
-    /// The words as they are, and all that is JSON merged.
     fn of(parts: &[&str]) -> Self {
-        let (mut words, mut patch) = (Vec::new(), json!({}));
-        for part in parts {
-            match serde_json::from_str(part) {
-                Ok(Value::Object(object)) => merge(&mut patch, &Value::Object(object)),
-                _ => words.push(*part),
-            }
-        }
-        Self { words: words.join(" "), patch }
+        let (words, patch) = sorted(parts);
+        Self { words, patch }
     }
 
     /// The template of pods like this.
@@ -191,17 +185,6 @@ impl Make {
         let pod = Cluster::parse(&line).expect("the words are right");
         let pod: Value = serde_json::from_str(&pod.objects[0]).expect("it is JSON");
         json!({"metadata": {"labels": pod["metadata"]["labels"]}, "spec": pod["spec"]})
-    }
-}
-
-fn merge(target: &mut Value, patch: &Value) {
-    match (target, patch) {
-        (Value::Object(target), Value::Object(patch)) => {
-            for (key, value) in patch {
-                merge(target.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (target, patch) => *target = patch.clone(),
     }
 }
 
@@ -225,24 +208,7 @@ pub(crate) fn worlds() -> impl Strategy<Value = World> {
 }
 
 fn node() -> impl Strategy<Value = String> {
-    some_of(&[
-        (7, &["label:zone=z1", "label:zone=z2", "label:zone=z3"]),
-        (5, &["cpu=1", "cpu=2", "cpu=8"]),
-        (2, &["pods=3", "pods=5", "memory=1Gi", "memory=3Gi"]),
-        (1, &["cordoned", "notready taint:node.kubernetes.io/not-ready:NoSchedule"]),
-        (
-            3,
-            &[
-                "taint:dedicated=db:NoSchedule",
-                "taint:soft:PreferNoSchedule",
-                "taint:gone:NoExecute",
-            ],
-        ),
-        (1, &["taint:soft:PreferNoSchedule taint:worse:PreferNoSchedule"]),
-        (2, &["label:pool=x", "label:disk=ssd"]),
-        (2, &["allocatable:gpu=1", "allocatable:gpu=2"]),
-    ])
-    .prop_map(|parts| parts.join(" "))
+    some_of(NODES).prop_map(|parts| parts.join(" "))
 }
 
 fn workload() -> impl Strategy<Value = Workload> {
@@ -265,85 +231,18 @@ fn workload() -> impl Strategy<Value = Workload> {
 }
 
 fn template() -> impl Strategy<Value = Vec<&'static str>> {
-    some_of(&[
-        (9, &["label:app=web", "label:app=api", "label:app=db"]),
-        (8, &["cpu=100m", "cpu=500m", "cpu=900m memory=512Mi", "cpu=1500m memory=1Gi"]),
-        (1, &["request:gpu=1", "request:ephemeral-storage=1Gi"]),
-        (3, &["image=x", "image=x,y"]),
-        (
-            2,
-            &["nodeSelector:zone=z1", "affinity:zone=z2", "affinity:zone=z1,z2", "affinity:pool=x"],
-        ),
-        (2, &["prefers:zone=z1:3", "prefers:zone=z1:30 prefers:disk=ssd:60", "prefers:pool=x:100"]),
-        (
-            2,
-            &[
-                "apart:app=web",
-                "apart:app=db@zone",
-                "apart:app=web@zone",
-                "apart:app=api apart:app=db",
-            ],
-        ),
-        (
-            3,
-            &[
-                "toleration:dedicated=db:NoSchedule",
-                "toleration:*",
-                "toleration:soft",
-                "toleration:gone",
-            ],
-        ),
-        (3, &["priority=10", "priority=1000", "priority=-5"]),
-        (2, &SPREADS),
-        (1, &NEAR),
-        (2, &RATHER_APART),
-        (1, &["hostPort=80", "hostPort=443"]),
-        (1, &["emptyDir", "qos=Guaranteed", "qos=Burstable"]),
-    ])
+    some_of(TEMPLATES)
 }
-
-const SPREADS: [&str; 5] = [
-    r#"{"spec": {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "web"}}}]}}"#,
-    r#"{"spec": {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "api"}}}]}}"#,
-    r#"{"spec": {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {"matchLabels": {"app": "web"}}}]}}"#,
-    r#"{"spec": {"topologySpreadConstraints": [{"maxSkew": 2, "topologyKey": "zone", "minDomains": 3, "whenUnsatisfiable": "DoNotSchedule", "nodeTaintsPolicy": "Honor", "labelSelector": {}}]}}"#,
-    r#"{"spec": {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "nodeAffinityPolicy": "Ignore", "labelSelector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]}}, {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {"matchLabels": {"app": "db"}}}]}}"#,
-];
-
-const NEAR: [&str; 2] = [
-    r#"{"spec": {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "db"}}}]}}}}"#,
-    r#"{"spec": {"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 50, "podAffinityTerm": {"topologyKey": "kubernetes.io/hostname", "namespaceSelector": {}, "labelSelector": {"matchLabels": {"app": "web"}}}}]}}}}"#,
-];
-
-const RATHER_APART: [&str; 2] = [
-    r#"{"spec": {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}}]}}}}"#,
-    r#"{"spec": {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 20, "podAffinityTerm": {"topologyKey": "zone", "namespaces": ["x", "y"], "labelSelector": {"matchLabels": {"app": "db"}}}}]}}}}"#,
-];
 
 /// Where a pod is, whether it is of its workload's former template, and words of its own.
 fn pod() -> impl Strategy<Value = (Option<prop::sample::Index>, bool, String)> {
-    let words = some_of(&[
-        (6, &["age=10m", "age=1h30m", "age=3d"]),
-        (1, &["unready", "phase=Failed", "phase=Succeeded", "terminating"]),
-        (1, &["restarts=2", "restarts=5"]),
-        (
-            1,
-            &[
-                "annotation:descheduler.alpha.kubernetes.io/evict=true",
-                "annotation:descheduler.alpha.kubernetes.io/evict=false",
-                "annotation:karpenter.sh/do-not-disrupt=true",
-                "annotation:descheduler.alpha.kubernetes.io/prefer-no-eviction=",
-            ],
-        ),
-    ]);
+    let words = some_of(OWN);
     let place = option::weighted(0.95, any::<prop::sample::Index>());
     (place, prop::bool::weighted(0.5), words.prop_map(|parts| parts.join(" ")))
 }
 
 /// Of each list at most one word, in so many cases of ten.
-fn some_of(
-    lists: &[(u32, &'static [&'static str])],
-) -> impl Strategy<Value = Vec<&'static str>> + use<> {
+fn some_of(lists: &'static Lists) -> impl Strategy<Value = Vec<&'static str>> + use<> {
     let words: Vec<_> = lists
         .iter()
         .map(|&(tenths, list)| prop_oneof![10 - tenths => Just(""), tenths => select(list)].boxed())

@@ -7,8 +7,8 @@
 //! takes others.
 
 mod clusters;
+#[path = "../rules/mod.rs"]
 mod rules;
-mod spread;
 
 use std::fmt::Write;
 

@@ -1,6 +1,9 @@
 //! The strategies with arguments, and how much of what each is against there is in a cluster: counted
 //! here once more, by its own rules.
 
+mod spread;
+pub(crate) mod words;
+
 use std::collections::BTreeMap;
 
 use descheduler_cluster::labels::value_of;
@@ -9,7 +12,7 @@ use descheduler_cluster::{
     Effect, NodeId, NodeMatch, Phase, Pod, PodAffinityTerm, PodId, Snapshot,
 };
 
-use crate::spread::violation;
+use spread::violation;
 
 /// A strategy with arguments.
 #[derive(Clone, Copy, Debug)]
@@ -123,13 +126,19 @@ pub(crate) const RULES: &[Rule] = &[
         name: OLD,
         point: "deschedule",
         args: "{maxPodLifeTimeSeconds: 3600}",
-        wrong: |s, _| vec![too_old(s)],
+        wrong: |s, _| vec![too_old(s, 3600)],
     },
     Rule {
         name: OLD,
         point: "deschedule",
         args: "{maxPodLifeTimeSeconds: 3600, states: [Failed, Succeeded]}",
-        wrong: |s, _| vec![too_old(s)],
+        wrong: |s, _| vec![too_old(s, 3600)],
+    },
+    Rule {
+        name: OLD,
+        point: "deschedule",
+        args: "{maxPodLifeTimeSeconds: 2592000}",
+        wrong: |s, _| vec![too_old(s, 2_592_000)],
     },
     Rule {
         name: RESTARTS,
@@ -375,11 +384,11 @@ fn failed(snapshot: &Snapshot) -> i64 {
     i64::try_from(pods.filter(|&&pod| is_one(snapshot.pod(pod))).count()).expect("few")
 }
 
-fn too_old(snapshot: &Snapshot) -> i64 {
+fn too_old(snapshot: &Snapshot, secs: i64) -> i64 {
     let old = |id: &&PodId| {
         let pod = snapshot.pod(**id);
         pod.node.is_some()
-            && pod.created.is_some_and(|t| snapshot.taken_at().duration_since(t).as_secs() > 3600)
+            && pod.created.is_some_and(|t| snapshot.taken_at().duration_since(t).as_secs() > secs)
     };
     i64::try_from(snapshot.pods().iter().filter(old).count()).expect("few")
 }
