@@ -40,7 +40,11 @@ impl Resources {
 
     /// The amount, if the resource is named at all.
     pub fn find(&self, resource: ResourceId) -> Option<i64> {
-        self.0.binary_search_by_key(&resource, |&(r, _)| r).ok().map(|at| self.0[at].1)
+        // Nearly all have processor time and memory, which are then where their ids say.
+        match self.0.get(usize::from(resource.0)) {
+            Some(&(here, amount)) if here == resource => Some(amount),
+            _ => self.0.binary_search_by_key(&resource, |&(r, _)| r).ok().map(|at| self.0[at].1),
+        }
     }
 
     /// Sets one amount.

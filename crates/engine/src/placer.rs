@@ -9,7 +9,7 @@ mod outlook;
 
 pub use outlook::{Outlook, Reading};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 
 use descheduler_cluster::{NodeId, PodId, ResourceId, Resources, Snapshot};
@@ -110,12 +110,11 @@ impl<'s> Placer<'s> {
         let coming = self.model.replacement(id);
         let coming = coming.map_err(|nothing| refusal(NOTHING_COMES_BACK, nothing.text()))?;
         let mut destinations: Vec<NodeId> = Vec::new();
+        let mut known = BTreeSet::new();
         for (pod, old) in coming.readings() {
-            for node in self.look(view, &pod, old, own)? {
-                if !destinations.contains(&node) {
-                    destinations.push(node);
-                }
-            }
+            let mut winners = self.look(view, &pod, old, own)?;
+            winners.retain(|&node| known.insert(node));
+            destinations.append(&mut winners);
         }
         Ok(Landing { destinations, arrival: Some((coming.pod, coming.old)) })
     }
@@ -131,11 +130,13 @@ impl<'s> Placer<'s> {
         let Self { ref model, ref mut occupancy, .. } = *self;
         let mark = occupancy.mark();
         occupancy.leave(pod.id, old);
-        let (answer, winners) = model.decide(occupancy, pod, false);
-        occupancy.undo_to(mark);
-        if answer.feasible.is_empty() {
+        let winners = model.winners_for(occupancy, pod);
+        if winners.nodes.is_empty() {
+            let (answer, _) = model.decide(occupancy, pod, false);
+            occupancy.undo_to(mark);
             return Err(nowhere(model.snapshot(), &answer));
         }
+        occupancy.undo_to(mark);
         if self.judges[own].mode == Placement::Improving {
             self.improves(view, pod, &winners, own)?;
             for &node in &winners.nodes {
@@ -168,7 +169,8 @@ impl<'s> Placer<'s> {
             }
         }
         let Some((node, reason)) = why else { return Ok(()) };
-        let share = winners.share(|node| bad.contains(&node));
+        bad.sort_unstable();
+        let share = winners.share(|node| bad.binary_search(&node).is_ok());
         match winners.sampled && share <= 1.0 - self.judges[own].confidence {
             true => Ok(()),
             false => Err(self.not_on(node, &reason)),

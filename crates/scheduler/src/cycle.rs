@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use descheduler_cluster::{NodeId, PodAffinityTerm, PodId, Snapshot};
 
+use crate::field::{Entry, Field, Order};
 use crate::known::{Known, Raw};
 use crate::model::{About, Model};
 use crate::occupancy::Occupancy;
@@ -63,7 +64,7 @@ pub(crate) fn run<'s>(
     pod: &PodRef<'s>,
     detail: bool,
 ) -> Placement {
-    let nominated = Nominated::before(model.snapshot(), pod);
+    let nominated = Nominated::before(model, pod);
     let mut placement = Placement::default();
     let (skipped, known) = {
         let cycle = Cycle { model, profile, occupancy, pod };
@@ -82,7 +83,7 @@ pub(crate) fn run<'s>(
         return Placement::failed(error);
     }
     let cycle = Cycle { model, profile, occupancy, pod };
-    let scored = score(&cycle, known.as_ref(), &mut placement, detail);
+    let scored = score_placement(&cycle, known.as_ref(), &mut placement, detail);
     if let Some(known) = known {
         known.keep(occupancy.known());
     }
@@ -90,6 +91,73 @@ pub(crate) fn run<'s>(
         Ok(()) => placement,
         Err(error) => Placement::failed(error),
     }
+}
+
+/// The feasible nodes with their totals and nothing else, as [`run`] finds them. `None` where only
+/// that knows: nothing is feasible, something fails, or other pods come first.
+pub(crate) fn field<'s>(
+    model: &Model<'s>,
+    profile: &Profile,
+    occupancy: &Occupancy<'s>,
+    pod: &PodRef<'s>,
+    order: &Order,
+) -> Option<Field> {
+    if !Nominated::before(model, pod).0.is_empty() {
+        return None;
+    }
+    let cycle = Cycle { model, profile, occupancy, pod };
+    let Looked::GoesOn { steps, only, .. } = look(&cycle, &[]) else { return None };
+    let known = Known::of(&cycle, &steps).ok()??;
+    let field = contest(&cycle, &steps, only.as_deref(), &known, order);
+    known.keep(occupancy.known());
+    field
+}
+
+fn contest<'s>(
+    cycle: &Cycle<'_, 's>,
+    steps: &[Step<'_, 's>],
+    only: Option<&[NodeId]>,
+    known: &Known<'s>,
+    order: &Order,
+) -> Option<Field> {
+    let rest: Vec<&Step<'_, 's>> =
+        steps.iter().filter(|step| filter_basis(step.plugin) == Basis::More).collect();
+    // What is known of a node hides the faults of later filters, but not of earlier ones.
+    let last_known = steps.iter().rfind(|step| filter_basis(step.plugin) != Basis::More);
+    let first_failing = rest.iter().find(|step| plugins::may_fail(step.plugin));
+    if let (Some(known), Some(failing)) = (last_known, first_failing)
+        && failing.place < known.place
+    {
+        return None;
+    }
+    let mut field = Field::with_capacity(order);
+    let mut failed = false;
+    if rest.is_empty() && only.is_none() {
+        field.fill(order, |node| match known.has_fault(node) {
+            true => Entry::Infeasible,
+            false => Entry::Feasible,
+        });
+    } else {
+        field.fill(order, |node| {
+            if only.is_some_and(|only| only.binary_search(&node).is_err()) {
+                return Entry::Outside;
+            }
+            if known.has_fault(node) {
+                return Entry::Infeasible;
+            }
+            let found = check(cycle, rest.iter().copied(), node);
+            failed |= found.is_err();
+            match found {
+                Ok(None) => Entry::Feasible,
+                _ => Entry::Infeasible,
+            }
+        });
+    }
+    if failed || field.nodes.is_empty() {
+        return None;
+    }
+    field.totals = score(cycle, Some(known), &field.nodes, |_, _| {}).ok()?;
+    Some(field)
 }
 
 /// Those of some nodes that filters keep the pod off, without what is known of pods alike.
@@ -100,7 +168,7 @@ pub(crate) fn refused<'s>(
     pod: &PodRef<'s>,
     nodes: &[NodeId],
 ) -> Vec<NodeId> {
-    let nominated = Nominated::before(model.snapshot(), pod);
+    let nominated = Nominated::before(model, pod);
     let mut placement = Placement::default();
     let skipped = {
         let cycle = Cycle { model, profile, occupancy, pod };
@@ -245,23 +313,12 @@ pub(crate) fn check<'a, 'c: 'a, 's: 'a>(
 struct Nominated(Vec<(NodeId, PodId)>);
 
 impl Nominated {
-    fn before(snapshot: &Snapshot, pod: &PodRef<'_>) -> Self {
-        let of_node = |id: PodId| {
-            let name = snapshot.pod(id).nominated?;
-            let found = snapshot
-                .nodes()
-                .iter()
-                .find(|&&node| *snapshot.node(node).name == *snapshot.text(name));
-            found.map(|&node| (node, id))
+    fn before(model: &Model<'_>, pod: &PodRef<'_>) -> Self {
+        let before = |&&(_, id): &&(NodeId, PodId)| {
+            let other = model.snapshot().pod(id);
+            id != pod.id && other.spec.priority.unwrap_or(0) >= pod.priority()
         };
-        let before = |id: &PodId| {
-            let other = snapshot.pod(*id);
-            *id != pod.id && other.spec.priority.unwrap_or(0) >= pod.priority()
-        };
-        let pending = snapshot.pending().iter().copied();
-        let mut all: Vec<_> = pending.filter(before).filter_map(of_node).collect();
-        all.sort_unstable();
-        Self(all)
+        Self(model.nominated.iter().filter(before).copied().collect())
     }
 
     /// Filters the nodes concerned once more with those pods on them.
@@ -310,56 +367,92 @@ impl Nominated {
     }
 }
 
-/// Scores the feasible nodes.
-fn score<'s>(
+/// The pods without a node that preemption has promised one to, with it, by node.
+pub(crate) fn nominated(snapshot: &Snapshot) -> Vec<(NodeId, PodId)> {
+    let node_of = |id: PodId| {
+        let name = snapshot.text(snapshot.pod(id).nominated?);
+        let found = snapshot.nodes().iter().find(|&&node| *snapshot.node(node).name == *name);
+        found.map(|&node| (node, id))
+    };
+    let mut all: Vec<_> = snapshot.pending().iter().copied().filter_map(node_of).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Scores the feasible nodes of a placement.
+fn score_placement<'s>(
     cycle: &Cycle<'_, 's>,
     known: Option<&Known<'s>>,
     placement: &mut Placement,
     detail: bool,
 ) -> Result<(), CycleError> {
-    if placement.feasible.is_empty() {
+    let Placement { feasible, plugins, .. } = placement;
+    if feasible.is_empty() {
         return Ok(());
     }
-    let nodes: Vec<NodeId> = placement.feasible.iter().map(|scored| scored.node).collect();
+    let nodes: Vec<NodeId> = feasible.iter().map(|scored| scored.node).collect();
+    let totals = score(cycle, known, &nodes, |plugin, scores| {
+        plugins.push(plugin);
+        if detail {
+            feasible.iter_mut().zip(scores).for_each(|(scored, score)| scored.scores.push(*score));
+        }
+    })?;
+    feasible.iter_mut().zip(totals).for_each(|(scored, total)| scored.total = total);
+    Ok(())
+}
+
+/// The sums of the weighted scores of nodes, in their order. Calls `told` for each plugin that
+/// scores, with its weighted scores; without them where something of them is known.
+fn score<'s>(
+    cycle: &Cycle<'_, 's>,
+    known: Option<&Known<'s>>,
+    nodes: &[NodeId],
+    mut told: impl FnMut(Plugin, &[i64]),
+) -> Result<Vec<i64>, CycleError> {
     let failed = |stage, plugin, message| Err(CycleError { stage, plugin, message });
     // A plugin whose scores are switched off prepares them all the same, and may fail at it.
     for &plugin in &cycle.profile.pre_score {
         if !cycle.profile.score.iter().any(|&(other, _)| other == plugin)
-            && let Scores::Error(message) = plugins::scores(plugin, cycle, &nodes)
+            && let Scores::Error(message) = plugins::scores(plugin, cycle, nodes)
         {
             return failed(Stage::PreScore, plugin, message);
         }
     }
-    if let Some(known) = known {
-        placement.feasible.iter_mut().for_each(|scored| scored.total = known.score(scored.node));
-    }
+    let mut totals: Vec<i64> = match known {
+        Some(known) => nodes.iter().map(|&node| known.score(node)).collect(),
+        None => vec![0; nodes.len()],
+    };
     let mut raw: Vec<i64> = Vec::with_capacity(nodes.len());
     for &(plugin, weight) in &cycle.profile.score {
-        let scores = match plugins::scores(plugin, cycle, &nodes) {
+        let scores = match plugins::scores(plugin, cycle, nodes) {
             Scores::Skip => continue,
             Scores::Error(message) => return failed(Stage::PreScore, plugin, message),
             Scores::Panic(message) => return failed(Stage::Panic, plugin, message),
             Scores::By(scores) => scores,
         };
-        placement.plugins.push(plugin);
         raw.clear();
         match known.map(|known| (score_basis(plugin), known)) {
             // It is in the sum already.
-            Some((Basis::Sum, _)) => continue,
+            Some((Basis::Sum, _)) => {
+                told(plugin, &[]);
+                continue;
+            }
             Some((Basis::Node, known)) => match &*known.raw(cycle, plugin, &*scores) {
                 Raw::Each(each) => raw.extend(nodes.iter().map(|node| each[node.index()])),
-                Raw::Same(score) => raw.resize(nodes.len(), *score),
+                Raw::Same(score) => {
+                    let mut one = [*score];
+                    scores.normalize(&nodes[..1], &mut one);
+                    totals.iter_mut().for_each(|total| *total += one[0] * weight);
+                    told(plugin, &[]);
+                    continue;
+                }
             },
-            Some((Basis::More, _)) | None => scores.fill(cycle, &nodes, &mut raw),
+            Some((Basis::More, _)) | None => scores.fill(cycle, nodes, &mut raw),
         }
-        scores.normalize(&nodes, &mut raw);
-        for (scored, score) in placement.feasible.iter_mut().zip(&raw) {
-            let weighted = score * weight;
-            scored.total += weighted;
-            if detail {
-                scored.scores.push(weighted);
-            }
-        }
+        scores.normalize(nodes, &mut raw);
+        raw.iter_mut().for_each(|score| *score *= weight);
+        totals.iter_mut().zip(&raw).for_each(|(total, score)| *total += score);
+        told(plugin, &raw);
     }
-    Ok(())
+    Ok(totals)
 }

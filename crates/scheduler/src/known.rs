@@ -207,14 +207,17 @@ impl<'s> Known<'s> {
         Ok(Some(Self { nodes, sum, verdicts, sums }))
     }
 
+    /// Whether anything is known against a node.
+    #[inline]
+    pub(crate) fn has_fault(&self, node: NodeId) -> bool {
+        self.verdicts.of[node.index()] | self.sums.verdicts.of[node.index()] != 0
+    }
+
     /// The first fault of a node that is known, with the place of its filter in the profile.
     #[inline]
     pub(crate) fn fault(&self, node: NodeId) -> Option<(usize, Fault)> {
         // Most nodes have none, and this is asked of every node for every pod.
-        if self.verdicts.of[node.index()] | self.sums.verdicts.of[node.index()] == 0 {
-            return None;
-        }
-        self.first_fault(node)
+        if self.has_fault(node) { self.first_fault(node) } else { None }
     }
 
     fn first_fault(&self, node: NodeId) -> Option<(usize, Fault)> {

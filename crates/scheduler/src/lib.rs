@@ -13,6 +13,7 @@
 //! Rules: docs/spec/scheduler.md. What differs between versions stands in `version.rs` alone.
 
 mod cycle;
+mod field;
 mod known;
 mod model;
 mod occupancy;

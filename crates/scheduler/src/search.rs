@@ -9,11 +9,10 @@
 
 use std::cmp::Reverse;
 
-use descheduler_cluster::labels::value_of;
-use descheduler_cluster::{NodeId, Snapshot, Sym};
-use hashbrown::HashMap;
+use descheduler_cluster::{NodeId, Snapshot};
 
-use crate::outcome::{Candidate, Placement};
+use crate::field::{Field, Order};
+use crate::outcome::Placement;
 use crate::profile::Profile;
 
 /// How much a score may differ from what it is over the sample.
@@ -37,38 +36,21 @@ struct Windows {
     /// For each feasible node how many starts make it the first to be found.
     starts: Vec<u32>,
     size: usize,
-    /// For each start the top of its window, and who reaches it last.
-    tops: Vec<(i64, usize)>,
+    /// Who reaches the top of its window last: from this start to that of the next.
+    reigns: Vec<(usize, usize)>,
+    /// The tops of the windows from start to start.
+    runs: Vec<Run>,
+    /// For each node how many starts make it the last that reaches the top of its window.
+    won: Vec<u64>,
+    /// The places of those who could win some window, in the order of the ring.
+    near: Vec<usize>,
 }
 
-/// The order in which nodes are searched: one of each zone in turn.
-#[derive(Clone, Debug)]
-pub(crate) struct Order {
-    nodes: Vec<NodeId>,
-    /// How many slots the snapshot has for nodes.
-    slots: usize,
-}
-
-/// The order for the nodes of a snapshot.
-pub(crate) fn order(snapshot: &Snapshot) -> Order {
-    let label = |node: NodeId, keys: [&str; 2]| {
-        let labels = &snapshot.node(node).labels;
-        keys.into_iter().find_map(|key| value_of(labels, snapshot.sym(key))).unwrap_or(Sym::EMPTY)
-    };
-    let mut zones: Vec<Vec<NodeId>> = Vec::new();
-    let mut index: HashMap<(Sym, Sym), usize> = HashMap::new();
-    for &node in snapshot.nodes() {
-        let region = ["failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"];
-        let zone = ["failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"];
-        let at = *index.entry((label(node, region), label(node, zone))).or_insert_with(|| {
-            zones.push(Vec::new());
-            zones.len() - 1
-        });
-        zones[at].push(node);
-    }
-    let longest = zones.iter().map(Vec::len).max().unwrap_or(0);
-    let rounds = (0..longest).flat_map(|round| zones.iter().map(move |zone| zone.get(round)));
-    Order { nodes: rounds.flatten().copied().collect(), slots: snapshot.node_slots() }
+/// Windows that have the same top: those from this start to that of the next run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Run {
+    from: usize,
+    top: i64,
 }
 
 /// How many feasible nodes are enough, of `nodes` that come into question.
@@ -88,14 +70,22 @@ fn enough(profile: &Profile, nodes: usize) -> usize {
 
 impl Winners {
     /// The possible winners of a placement, with the nodes in the order of the search.
-    pub(crate) fn of(profile: &Profile, placement: &Placement, order: &Order) -> Self {
-        let outside = placement.infeasible.iter().filter(|(_, fault)| fault.plugin.is_none());
-        let candidates = order.nodes.len() - outside.count();
-        let enough = enough(profile, candidates);
-        if placement.feasible.len() <= enough {
-            return Self::top(&placement.feasible);
+    pub(crate) fn of(
+        profile: &Profile,
+        placement: &Placement,
+        order: &Order,
+        snapshot: &Snapshot,
+    ) -> Self {
+        Self::over(profile, Field::of(placement, order), snapshot)
+    }
+
+    /// The possible winners of a field.
+    pub(crate) fn over(profile: &Profile, field: Field, snapshot: &Snapshot) -> Self {
+        let enough = enough(profile, field.candidates);
+        if field.nodes.len() <= enough {
+            return Self::top(&field, snapshot);
         }
-        let windows = Windows::new(&placement.feasible, order, enough);
+        let windows = Windows::over(field, enough);
         Self { nodes: windows.winners(), sampled: true, windows: Some(windows) }
     }
 
@@ -120,13 +110,16 @@ impl Winners {
             passed += starts as usize;
             start < passed
         })?;
-        Some(windows.nodes[windows.tops[window].1])
+        windows.winner(window)
     }
 
-    fn top(feasible: &[Candidate]) -> Self {
-        let top = feasible.iter().map(|candidate| candidate.total).max();
-        let nodes = feasible.iter().filter(|candidate| Some(candidate.total) == top);
-        let nodes = nodes.map(|candidate| candidate.node).collect();
+    /// Those with the most points, by name.
+    fn top(field: &Field, snapshot: &Snapshot) -> Self {
+        let top = field.totals.iter().copied().max();
+        let all = field.nodes.iter().zip(&field.totals);
+        let mut nodes: Vec<NodeId> =
+            all.filter(|(_, total)| Some(**total) == top).map(|(node, _)| *node).collect();
+        nodes.sort_unstable_by(|a, b| snapshot.node(*a).name.cmp(&snapshot.node(*b).name));
         Self { nodes, sampled: false, windows: None }
     }
 
@@ -140,71 +133,90 @@ impl Winners {
 }
 
 impl Windows {
-    fn new(feasible: &[Candidate], order: &Order, size: usize) -> Self {
-        // By node slot; no score is that low.
-        const INFEASIBLE: i64 = i64::MIN;
-        let mut totals = vec![INFEASIBLE; order.slots];
-        for candidate in feasible {
-            totals[candidate.node.index()] = candidate.total;
-        }
-        let mut windows = Self {
-            nodes: Vec::with_capacity(feasible.len()),
-            totals: Vec::with_capacity(feasible.len()),
-            starts: Vec::with_capacity(feasible.len()),
-            size,
-            tops: Vec::new(),
-        };
-        // Starts at nodes that are not feasible lead to the next one that is.
-        let mut waiting = 0;
-        for &node in &order.nodes {
-            waiting += 1;
-            let total = totals[node.index()];
-            if total != INFEASIBLE {
-                windows.nodes.push(node);
-                windows.totals.push(total);
-                windows.starts.push(std::mem::take(&mut waiting));
+    fn over(Field { nodes, totals, starts, .. }: Field, size: usize) -> Self {
+        let (mut reigns, mut runs) = (Vec::new(), Vec::<Run>::new());
+        let mut won = vec![0; nodes.len()];
+        each_reign(&totals, size, |from, until, who| {
+            reigns.push((from, who));
+            won[who] += starts[from..until].iter().copied().map(u64::from).sum::<u64>();
+            let top = totals[who];
+            if runs.last().is_none_or(|run| run.top != top) {
+                runs.push(Run { from, top });
             }
-        }
-        if let Some(first) = windows.starts.first_mut() {
-            *first += waiting;
-        }
-        windows.tops = most(&windows.totals, size);
+        });
+        let near = Vec::new();
+        let mut windows = Self { nodes, totals, starts, size, reigns, runs, won, near };
+        windows.near = windows.near();
         windows
+    }
+
+    /// Everybody within a point of the top of some window that it is in. Nearly all nodes are below
+    /// all tops, so few need a look at single windows.
+    fn near(&self) -> Vec<usize> {
+        let least = self.runs.iter().map(|run| run.top).min().unwrap_or(i64::MAX);
+        let places = 0..self.nodes.len();
+        let high = places.filter(|&at| self.totals[at] + NEAR >= least);
+        high.filter(|&at| self.any_lost_to(at)).collect()
+    }
+
+    /// Whether a node is within a point of the top of some window that it is in.
+    fn any_lost_to(&self, at: usize) -> bool {
+        self.runs_with(at).any(|(run, ..)| self.is_near(run, at))
+    }
+
+    fn is_near(&self, run: Run, at: usize) -> bool {
+        self.totals[at] + NEAR >= run.top
+    }
+
+    /// The runs of windows that hold a node, with the part of their starts that makes them hold it.
+    fn runs_with(&self, at: usize) -> impl Iterator<Item = (Run, usize, usize)> + '_ {
+        let count = self.nodes.len();
+        // The windows from the `size` starts up to it, which may reach over the end of the ring.
+        let first = at + 1 + count - self.size;
+        let (one, other) = match first.checked_sub(count) {
+            Some(first) => ((first, at + 1), (0, 0)),
+            None => ((first, count), (0, at + 1)),
+        };
+        [one, other].into_iter().flat_map(move |(first, end)| {
+            let begin = self.runs.partition_point(|run| run.from <= first).saturating_sub(1);
+            let runs = self.runs[begin..].iter().enumerate();
+            let runs = runs.take_while(move |(_, run)| run.from < end);
+            runs.map(move |(step, &run)| {
+                let next = self.runs.get(begin + step + 1).map_or(count, |run| run.from);
+                (run, run.from.max(first), next.min(end))
+            })
+        })
+    }
+
+    /// Who wins the window that begins at a node.
+    fn winner(&self, start: usize) -> Option<NodeId> {
+        let reign = self.reigns.partition_point(|&(from, _)| from <= start).checked_sub(1)?;
+        Some(self.nodes[self.reigns[reign].1])
     }
 
     /// Everybody who could win some window, those first that win from most starts.
     fn winners(&self) -> Vec<NodeId> {
-        let count = self.nodes.len();
-        let mut won = vec![0_u64; count];
-        for (&(_, who), &starts) in self.tops.iter().zip(&self.starts) {
-            won[who] += u64::from(starts);
-        }
-        // The windows that hold node i begin at the `size` starts up to i: of their tops the least
-        // decides whether i can be among them. Negated, the least is a most once more.
-        let negated: Vec<i64> = self.tops.iter().map(|(top, _)| -top).collect();
-        let least = most(&negated, self.size);
-        let mut found: Vec<(Reverse<u64>, usize)> = Vec::new();
-        for (at, &won) in won.iter().enumerate() {
-            let first = (at + 1 + count - self.size) % count;
-            if -least[first].0 <= self.totals[at] + NEAR {
-                found.push((Reverse(won), at));
-            }
-        }
-        found.sort_unstable();
-        found.into_iter().map(|(_, at)| self.nodes[at]).collect()
+        let mut found = self.near.clone();
+        found.sort_by_key(|&at| Reverse(self.won[at]));
+        found.into_iter().map(|at| self.nodes[at]).collect()
     }
 
     fn share(&self, bad: impl Fn(NodeId) -> bool) -> f64 {
-        // Low enough to be near no top, high enough to be added to.
-        const NEVER: i64 = i64::MIN / 2;
-        let values = self.nodes.iter().zip(&self.totals);
-        let values: Vec<i64> =
-            values.map(|(&node, &total)| if bad(node) { total } else { NEVER }).collect();
-        let worst = most(&values, self.size);
-        let (mut lost, mut all) = (0_u64, 0_u64);
-        for ((&(top, _), &(bad, _)), &starts) in self.tops.iter().zip(&worst).zip(&self.starts) {
+        // How many bad nodes more than at the start before could win from each start.
+        let mut change = vec![0_i32; self.nodes.len() + 1];
+        for &at in self.near.iter().filter(|&&at| bad(self.nodes[at])) {
+            for (run, first, end) in self.runs_with(at) {
+                if self.is_near(run, at) {
+                    change[first] += 1;
+                    change[end] -= 1;
+                }
+            }
+        }
+        let (mut lost, mut all, mut could) = (0_u64, 0_u64, 0);
+        for (&starts, change) in self.starts.iter().zip(change) {
+            could += change;
             all += u64::from(starts);
-            if bad + NEAR >= top {
+            if could > 0 {
                 lost += u64::from(starts);
             }
         }
@@ -212,36 +224,77 @@ impl Windows {
     }
 }
 
-/// For each start in a ring of values the most of the next `size` of them, and the place of the last
-/// that reaches it. `size` is from 1 to the number of values.
+/// Calls `reigns(from, until, who)` for each stretch of starts, in order, from which the most of the
+/// next `size` values in the ring is reached by the same one last. `size` is from 1 to the number of
+/// values.
 ///
-/// A window reaches from one block of `size` values into the next. The most of its part in the first
-/// block is found from the end of that block backwards, that of its part in the second from there on
-/// forwards: two comparisons a window, whatever its size, and no branch that depends on the values.
-fn most(values: &[i64], size: usize) -> Vec<(i64, usize)> {
+/// Whoever reigns does so until a value comes in that is no less, or until it is left behind; only
+/// then the window is searched anew. Either way blocks in which nothing is enough are passed over.
+fn each_reign(values: &[i64], size: usize, mut reigns: impl FnMut(usize, usize, usize)) {
     let count = values.len();
     let ring: Vec<i64> = values.iter().chain(&values[..size - 1]).copied().collect();
-    let mut most = Vec::with_capacity(count);
-    let mut backwards = vec![(i64::MIN, 0); size];
-    for begin in (0..count).step_by(size) {
-        let middle = begin + size;
-        let mut best = (i64::MIN, middle - 1);
-        for (at, &value) in ring[begin..middle].iter().enumerate().rev() {
-            best = if value > best.0 { (value, begin + at) } else { best };
-            backwards[at] = best;
-        }
-        let mut forwards = (i64::MIN, 0);
-        for (at, &first) in backwards[..size.min(count - begin)].iter().enumerate() {
-            if at > 0 {
-                let last = middle + at - 1;
-                let value = ring[last];
-                forwards = if value >= forwards.0 { (value, last) } else { forwards };
-            }
-            let (value, place) = if at > 0 && forwards.0 >= first.0 { forwards } else { first };
-            most.push((value, if place < count { place } else { place - count }));
+    let blocks: Vec<i64> = ring.chunks(BLOCK).map(most).collect();
+    let mut from = 0;
+    let mut who = last_most(&ring, &blocks, 0, size);
+    while from < count {
+        // Windows that hold it end before this.
+        let end = (who + size).min(ring.len());
+        let next = first_from(&ring, &blocks, (from + size, end), ring[who]);
+        let until = next.map_or(who + 1, |next| next + 1 - size).min(count);
+        reigns(from, until, if who < count { who } else { who - count });
+        from = until;
+        if from < count {
+            who = next.unwrap_or_else(|| last_most(&ring, &blocks, from, from + size));
         }
     }
-    most
+}
+
+/// How many values share one word on how high they are.
+const BLOCK: usize = 32;
+
+fn most(values: &[i64]) -> i64 {
+    values.iter().copied().fold(i64::MIN, i64::max)
+}
+
+/// The last place from `begin` to `end` that holds the most there.
+fn last_most(ring: &[i64], blocks: &[i64], begin: usize, end: usize) -> usize {
+    let (mut top, mut who) = (i64::MIN, begin);
+    let mut at = begin;
+    while at < end {
+        let next = (at / BLOCK + 1) * BLOCK;
+        // A block that is cut off has at most what the whole of it has.
+        if blocks[at / BLOCK] >= top {
+            let here = &ring[at..next.min(end)];
+            let most = most(here);
+            if most >= top {
+                top = most;
+                who = at + here.iter().rposition(|&value| value == most).unwrap_or(0);
+            }
+        }
+        at = next;
+    }
+    who
+}
+
+/// The first place from `begin` to `end` that holds `least` or more.
+fn first_from(
+    ring: &[i64],
+    blocks: &[i64],
+    (begin, end): (usize, usize),
+    least: i64,
+) -> Option<usize> {
+    let mut at = begin;
+    while at < end {
+        let next = (at / BLOCK + 1) * BLOCK;
+        if blocks[at / BLOCK] >= least {
+            let here = &ring[at..next.min(end)];
+            if let Some(step) = here.iter().position(|&value| value >= least) {
+                return Some(at + step);
+            }
+        }
+        at = next;
+    }
+    None
 }
 
 #[cfg(test)]
@@ -251,8 +304,8 @@ mod tests {
     fn windows(totals: &[i64], size: usize) -> Windows {
         let lines: Vec<String> = (0..totals.len()).map(|at| format!("node n{at:02}")).collect();
         let nodes = descheduler_testkit::snapshot(&lines.join("\n")).nodes().to_vec();
-        let tops = most(totals, size);
-        Windows { nodes, totals: totals.to_vec(), starts: vec![1; totals.len()], size, tops }
+        let (totals, starts) = (totals.to_vec(), vec![1; totals.len()]);
+        Windows::over(Field { nodes, totals, starts, candidates: 0 }, size)
     }
 
     fn slow_winners(totals: &[i64], size: usize) -> Vec<usize> {
@@ -285,18 +338,47 @@ mod tests {
         }
     }
 
+    /// A few hundred values that repeat, in no order.
+    fn many() -> Vec<i64> {
+        (0_i64..211).map(|at| at * at * 7 % 23 - 11).collect()
+    }
+
+    const SIZES: [(usize, usize); 8] =
+        [(1, 1), (2, 1), (2, 2), (7, 3), (100, 99), (100, 100), (211, 50), (211, 3)];
+
     #[test]
     fn windows_of_any_size_have_their_last_top() {
-        // A few hundred values that repeat, in no order.
-        let values: Vec<i64> = (0_i64..211).map(|at| at * at * 7 % 23 - 11).collect();
-        for (count, size) in [(1, 1), (2, 1), (2, 2), (7, 3), (100, 99), (100, 100), (211, 50)] {
+        let (values, ramp) = (many(), (0..211).rev().collect::<Vec<i64>>());
+        for ((count, size), values) in
+            SIZES.into_iter().flat_map(|size| [(size, &values), (size, &ramp)])
+        {
             let values = &values[..count];
             let slow = (0..count).map(|start| {
                 let window = (start..start + size).map(|at| (values[at % count], at));
-                let (value, at) = window.max().expect("no window is empty");
-                (value, at % count)
+                window.max().expect("no window is empty").1 % count
             });
-            assert_eq!(most(values, size), slow.collect::<Vec<_>>(), "{size} of {count}");
+            let mut found = Vec::new();
+            each_reign(values, size, |from, until, who| {
+                assert_eq!(found.len(), from);
+                found.resize(until, who);
+            });
+            assert_eq!(found, slow.collect::<Vec<_>>(), "{size} of {count}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_that_of_the_windows_that_somebody_bad_could_win() {
+        let values = many();
+        for (count, size) in SIZES {
+            let windows = windows(&values[..count], size);
+            let bad = |node: NodeId| node.index().is_multiple_of(5);
+            let lost = |start: &usize| {
+                let places = || (*start..start + size).map(|at| at % count);
+                let top = places().map(|at| values[at]).max().expect("no window is empty");
+                places().any(|at| bad(windows.nodes[at]) && values[at] + NEAR >= top)
+            };
+            let slow = (0..count).filter(lost).count() as f64 / count as f64;
+            assert_eq!(windows.share(bad), slow, "{size} of {count}");
         }
     }
 

@@ -59,6 +59,25 @@ impl Cluster {
         index.index(self.pods.len())
     }
 
+    /// Makes a change in the world of the model.
+    fn apply<'s>(&self, change: &Change, snapshot: &'s Snapshot, occupancy: &mut Occupancy<'s>) {
+        let id = |pod| pod_named(snapshot, &format!("p{}", self.pod(pod)));
+        match *change {
+            Change::Terminate(pod) => occupancy.terminate(id(pod)),
+            Change::Remove(pod) => occupancy.remove(id(pod)),
+            Change::Place(pod, node) => {
+                let pod = PodRef::of(snapshot, id(pod)).unbound();
+                occupancy.place(pod, snapshot.nodes()[self.node(node)]);
+            }
+        }
+    }
+
+    /// The same nodes over and over, so many that not all are looked at.
+    fn widened(mut self) -> Self {
+        self.nodes = self.nodes.iter().cycle().take(150).cloned().collect();
+        self
+    }
+
     fn node(&self, index: Index) -> usize {
         index.index(self.nodes.len())
     }
@@ -193,15 +212,7 @@ proptest! {
         let untouched = answer(&model, &mut occupancy);
         let mark = occupancy.mark();
         for change in &changes {
-            let id = |pod| pod_named(&snapshot, &format!("p{}", cluster.pod(pod)));
-            match *change {
-                Change::Terminate(pod) => occupancy.terminate(id(pod)),
-                Change::Remove(pod) => occupancy.remove(id(pod)),
-                Change::Place(pod, node) => {
-                    let pod = PodRef::of(&snapshot, id(pod)).unbound();
-                    occupancy.place(pod, snapshot.nodes()[cluster.node(node)]);
-                }
-            }
+            cluster.apply(change, &snapshot, &mut occupancy);
         }
         let changed = cluster.changed(&changes).snapshot();
         let fresh = Model::new(&changed, &scheduler);
@@ -209,5 +220,26 @@ proptest! {
         prop_assert_eq!(answer(&model, &mut occupancy), expected);
         occupancy.undo_to(mark);
         prop_assert_eq!(answer(&model, &mut occupancy), untouched);
+    }
+
+    #[test]
+    fn winners_are_the_same_with_and_without_reasons(
+        cluster in prop_oneof![clusters(), clusters().prop_map(Cluster::widened)],
+        changes in vec(change(), 0..6),
+    ) {
+        let snapshot = cluster.snapshot();
+        let model = Model::new(&snapshot, &Scheduler::default());
+        let mut occupancy = model.occupancy();
+        // Nothing of what is remembered of the first times may be stale the last time.
+        for change in changes.iter().map(Some).chain([None]) {
+            for &id in snapshot.pods() {
+                let pod = PodRef::of(&snapshot, id).unbound();
+                let (_, winners) = model.decide(&mut occupancy, &pod, true);
+                prop_assert_eq!(model.winners_for(&mut occupancy, &pod), winners);
+            }
+            if let Some(change) = change {
+                cluster.apply(change, &snapshot, &mut occupancy);
+            }
+        }
     }
 }

@@ -37,6 +37,7 @@ use std::cmp::Reverse;
 use descheduler_cluster::{NodeId, PodId, ResourceId, Snapshot};
 use descheduler_engine::{Args, Inquiry, Judge, Pass, Reason, Strategy, StrategyDef, Turn};
 use descheduler_scheduler::{PodRef, View};
+use smallvec::SmallVec;
 
 use crate::meter::{Meter, Source};
 use crate::scope::Namespaces;
@@ -234,7 +235,7 @@ struct Load<'s> {
 impl<'s> Load<'s> {
     /// The percentage of each resource with a threshold if the pod is on the node, unless the
     /// node's use is not known.
-    fn percentages(&self, view: &View<'s>, pod: &PodRef<'s>, id: NodeId) -> Option<Vec<f64>> {
+    fn percentages(&self, view: &View<'s>, pod: &PodRef<'s>, id: NodeId) -> Option<SmallVec<[f64; 4]>> {
         let used = self.meter.node(view, id)?;
         let capacity = view.snapshot().node(id).measured_capacity();
         let would_use = self.meter.with(view, pod, id, &used);

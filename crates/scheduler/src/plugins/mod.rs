@@ -131,6 +131,11 @@ pub(crate) fn filter_basis(plugin: Plugin) -> Basis {
     }
 }
 
+/// Whether the filter of a plugin may end the whole cycle with an error.
+pub(crate) fn may_fail(plugin: Plugin) -> bool {
+    matches!(plugin, Plugin::VolumeBinding | Plugin::NodeVolumeLimits)
+}
+
 /// What the scores of a plugin rest on, before they are made comparable.
 pub(crate) fn score_basis(plugin: Plugin) -> Basis {
     match plugin {
@@ -210,12 +215,26 @@ pub(crate) fn untolerated<'t>(
 /// The scheduler's default normalisation (docs/spec/scheduler.md section 7.1).
 fn normalize_by_max(raw: &mut [i64], reverse: bool) {
     let max = raw.iter().copied().max().unwrap_or(0);
-    for score in raw {
-        *score = match (max, reverse) {
-            (0, true) => 100,
-            (0, false) => *score,
-            (_, true) => 100 - 100 * *score / max,
-            (_, false) => 100 * *score / max,
-        };
+    each_value(raw, 0, max, |score| match (max, reverse) {
+        (0, true) => 100,
+        (0, false) => score,
+        (_, true) => 100 - 100 * score / max,
+        (_, false) => 100 * score / max,
+    });
+}
+
+/// Replaces each score. Where these lie close together, each value is worked out once: divisions
+/// for thousands of nodes would be most of what a placement costs.
+fn each_value(raw: &mut [i64], least: i64, most: i64, new: impl Fn(i64) -> i64) {
+    const CLOSE: i64 = 256;
+    match most.checked_sub(least) {
+        Some(range @ 0..CLOSE) if raw.len() > CLOSE as usize => {
+            let of: Vec<i64> = (least..=least + range).map(&new).collect();
+            for score in raw {
+                let at = usize::try_from(*score - least).ok();
+                *score = at.and_then(|at| of.get(at).copied()).unwrap_or_else(|| new(*score));
+            }
+        }
+        _ => raw.iter_mut().for_each(|score| *score = new(*score)),
     }
 }

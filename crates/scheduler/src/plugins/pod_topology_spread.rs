@@ -5,7 +5,7 @@ use std::rc::Rc;
 use descheduler_cluster::labels::value_of;
 use descheduler_cluster::{GroupId, Labels, NodeId, Selector, Sym, WorkloadKind};
 
-use super::{NodeFilter, NodeScore, Prepared, Rejection, Scores, never, not_now};
+use super::{NodeFilter, NodeScore, Prepared, Rejection, Scores, each_value, never, not_now};
 use crate::cycle::Cycle;
 use crate::outcome::Why;
 use crate::profile::{DefaultConstraint, SpreadDefaults};
@@ -365,19 +365,27 @@ impl<'s> NodeScore<'s> for Soft<'_> {
             };
             score += count as f64 * weight + (constraint.max_skew - 1) as f64;
         }
-        score.round() as i64
+        rounded(score)
     }
 
     fn normalize(&self, nodes: &[NodeId], raw: &mut [i64]) {
         let counted = || nodes.iter().zip(&*raw).filter(|(node, _)| !self.is_ignored(**node));
         let least = counted().map(|(_, &score)| score).min().unwrap_or(0);
         let most = counted().map(|(_, &score)| score).max().unwrap_or(0);
-        for (&node, score) in nodes.iter().zip(raw) {
-            *score = match most {
-                _ if self.is_ignored(node) => 0,
-                0 => 100,
-                _ => 100 * (most + least - *score) / most,
-            };
+        each_value(raw, least, most, |score| match most {
+            0 => 100,
+            _ => 100 * (most + least - score) / most,
+        });
+        if self.ignores {
+            let ignored = nodes.iter().zip(raw).filter(|(node, _)| self.is_ignored(**node));
+            ignored.for_each(|(_, score)| *score = 0);
         }
     }
+}
+
+/// The nearest whole number to one that is not negative, half rounded up: `f64::round`, which is a
+/// call of a function where processors of any age are to do.
+fn rounded(score: f64) -> i64 {
+    let whole = score as i64;
+    whole + i64::from(score - whole as f64 >= 0.5)
 }
