@@ -47,6 +47,8 @@ pub struct Eviction {
 pub enum Refusal {
     /// It is in the plan already.
     AlreadyPlanned,
+    /// An earlier request to evict it may still be carried out.
+    StillOpen,
     /// It is on no node, or on one that is not worked on.
     OutsideNodeSet,
     /// Part of the object could not be read.
@@ -100,6 +102,7 @@ impl Refusal {
     pub fn code(&self) -> &'static str {
         match self {
             Self::AlreadyPlanned => "AlreadyPlanned",
+            Self::StillOpen => "StillOpen",
             Self::OutsideNodeSet => "OutsideNodeSet",
             Self::Malformed => "Malformed",
             Self::CoolingDown { .. } => "CoolingDown",
@@ -117,6 +120,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AlreadyPlanned => f.write_str("it is in the plan already"),
+            Self::StillOpen => {
+                f.write_str("an earlier request to evict it may still be carried out")
+            }
             Self::OutsideNodeSet => f.write_str("it is on no node that is ready and selected"),
             Self::Malformed => f.write_str("part of the pod could not be read"),
             Self::CoolingDown { until, why } => write!(f, "{why}; not again before {until}"),

@@ -110,6 +110,8 @@ pub struct Execution {
     undecided: BTreeMap<Tie, BTreeSet<usize>>,
     failed: BTreeMap<Tie, usize>,
     open: Vec<OpenEviction>,
+    /// Evictions that were decided since somebody asked.
+    news: Vec<Record>,
 }
 
 #[derive(Debug)]
@@ -166,6 +168,7 @@ impl Execution {
             undecided,
             failed: BTreeMap::new(),
             open: Vec::new(),
+            news: Vec::new(),
         };
         for number in 0..execution.entries.len() {
             if open.contains(&execution.entries[number].target.pod) {
@@ -178,6 +181,11 @@ impl Execution {
     /// Finishes what is in flight and starts nothing new.
     pub fn stop(&mut self) {
         self.stopped = true;
+    }
+
+    /// Whether it was stopped.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
     }
 
     /// What to do now. `look` answers what is known of a pod at this moment.
@@ -238,10 +246,20 @@ impl Execution {
                 self.not_before = self.not_before.max(Some(until));
                 self.again(number, retry_after, Fate::ThrottledOut, now);
             }
+            Answer::Unreached(why) => {
+                let until = later(now, self.delay(number, None));
+                self.not_before = self.not_before.max(Some(until));
+                self.again(number, None, Fate::Unreached(why), now);
+            }
             Answer::Denied(why) => self.decide(number, Fate::Denied(why)),
             Answer::Unknown(why) => self.lose(number, why, now),
         }
         true
+    }
+
+    /// What was decided since this was asked last.
+    pub fn news(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.news)
     }
 
     /// The first waiting eviction whose turn it is. On the way, those that can no longer be asked
@@ -368,6 +386,8 @@ impl Execution {
                 *first = number.min(*first);
             }
         }
+        let Entry { ref target, requests, .. } = *entry;
+        self.news.push(Record { target: target.clone(), fate: fate.clone(), requests });
         entry.state = State::Decided(fate);
     }
 

@@ -1,9 +1,12 @@
 //! The state behind the one gate: the view, what is counted, what is planned.
 
+use std::collections::BTreeSet;
+
 use descheduler_cluster::{Allowance, BudgetId, NodeId, Phase, PodId, Snapshot, UnhealthyPolicy};
 use descheduler_scheduler::{Mark, View};
 
 use crate::decision::{Eviction, Refusal};
+use crate::execution::{Open, OpenEviction};
 use crate::explain::{Finding, Watch};
 use crate::history::{History, Recall};
 use crate::limits::Tally;
@@ -24,8 +27,10 @@ pub(crate) struct Gate<'s> {
     /// Whom somebody wants explained.
     pub(crate) watch: Option<Watch>,
     tally: Tally,
-    /// By budget slot: disruptions that this plan has taken.
+    /// By budget slot: disruptions that this plan has taken, or evictions that are still open.
     spent: Vec<i64>,
+    /// Pods whose eviction is still open.
+    open: BTreeSet<PodId>,
     evictions: Vec<Planned>,
 }
 
@@ -60,8 +65,45 @@ impl<'s> Gate<'s> {
             watch: None,
             tally: Tally::default(),
             spent: vec![0; snapshot.budget_slots()],
+            open: BTreeSet::new(),
             evictions: Vec::new(),
         }
+    }
+
+    /// Counts evictions of which it is not known what became of them, as if they were planned: each
+    /// may still happen.
+    pub(crate) fn count_open(&mut self, open: &Open) {
+        let snapshot = self.snapshot;
+        if open.iter().next().is_none() {
+            return;
+        }
+        let node_of = |name: &str| {
+            snapshot.nodes().iter().copied().find(|&id| *snapshot.node(id).name == *name)
+        };
+        for eviction in open.iter() {
+            let namespace = snapshot.sym(&eviction.pod.namespace);
+            self.tally.add_open(node_of(eviction.node()), namespace);
+        }
+        let mut budgets = BTreeSet::new();
+        for &id in snapshot.pods() {
+            let pod = snapshot.pod(id);
+            if open.iter().any(|eviction| *eviction.pod.uid == *pod.uid) {
+                self.open.insert(id);
+            }
+            budgets.extend(snapshot.budgets_of(id).iter().map(|&budget| (pod.namespace, budget)));
+        }
+        for (namespace, budget) in budgets {
+            let (namespace, name) = (snapshot.text(namespace), &*snapshot.budget(budget).name);
+            let takes = |one: &&OpenEviction| {
+                *one.pod.namespace == *namespace && one.budget() == Some(name)
+            };
+            self.spent[budget.index()] += open.iter().filter(takes).count() as i64;
+        }
+    }
+
+    /// Whether an earlier request for a pod may still be carried out.
+    pub(crate) fn is_open(&self, pod: PodId) -> bool {
+        self.open.contains(&pod)
     }
 
     /// The first limit that one more eviction would break.

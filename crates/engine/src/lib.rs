@@ -51,7 +51,7 @@ pub use history::{
 };
 pub use limits::{LimitKind, Limits};
 pub use placer::{Outlook, Reading};
-pub use plan::{Observer, Plan, Unobserved, plan};
+pub use plan::{Observer, Plan, Unobserved, plan, plan_beside};
 pub use policy::{Placement, Policy, Profile, Step};
 pub use pool::node_set;
 pub use protection::{Check, Protection, Shield, Stage};

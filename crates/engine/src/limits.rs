@@ -90,6 +90,15 @@ impl Tally {
         *self.by_namespace.entry(namespace).or_default() += 1;
     }
 
+    /// Counts an eviction that may have happened; its node may be gone.
+    pub(crate) fn add_open(&mut self, node: Option<NodeId>, namespace: Sym) {
+        self.total += 1;
+        if let Some(node) = node {
+            *self.by_node.entry(node).or_default() += 1;
+        }
+        *self.by_namespace.entry(namespace).or_default() += 1;
+    }
+
     pub(crate) fn take_back(&mut self, node: NodeId, namespace: Sym) {
         self.total -= 1;
         *self.by_node.entry(node).or_default() -= 1;

@@ -6,6 +6,7 @@ use descheduler_cluster::Snapshot;
 use descheduler_scheduler::Model;
 
 use crate::decision::Eviction;
+use crate::execution::Open;
 use crate::explain::{Nobody, Watch, Witness};
 use crate::gate::Gate;
 use crate::history::History;
@@ -36,14 +37,34 @@ pub fn plan<'s>(
     history: &'s History,
     observer: &mut dyn Observer,
 ) -> Plan {
-    make(snapshot, policy, history, observer, &mut Nobody)
+    plan_beside(snapshot, policy, history, &Open::default(), observer)
+}
+
+/// The same beside evictions of which it is not known what became of them: they count against
+/// limits and budgets, and their pods are left alone.
+pub fn plan_beside<'s>(
+    snapshot: &'s Snapshot,
+    policy: &'s Policy,
+    history: &'s History,
+    open: &Open,
+    observer: &mut dyn Observer,
+) -> Plan {
+    let past = Past { history, open };
+    make(snapshot, policy, past, observer, &mut Nobody)
+}
+
+/// What earlier cycles have left.
+#[derive(Clone, Copy)]
+pub(crate) struct Past<'s, 'o> {
+    pub(crate) history: &'s History,
+    pub(crate) open: &'o Open,
 }
 
 /// The same under the eyes of a witness.
 pub(crate) fn make<'s>(
     snapshot: &'s Snapshot,
     policy: &'s Policy,
-    history: &'s History,
+    Past { history, open }: Past<'s, '_>,
     observer: &mut dyn Observer,
     witness: &mut dyn Witness<'s>,
 ) -> Plan {
@@ -55,6 +76,7 @@ pub(crate) fn make<'s>(
     }
     let pools = Pool::all(snapshot, policy);
     let mut gate = Gate::new(snapshot, policy, history, placer(snapshot, policy, &pools));
+    gate.count_open(open);
     gate.watch = witness.watched().map(|pod| Watch { pod, trial: None });
     let shields: Vec<_> = policy.profiles.iter().map(|p| p.shield.bind(snapshot)).collect();
     for (number, (profile, step)) in policy.steps().enumerate() {

@@ -147,6 +147,9 @@ impl<'t, 's> Turn<'t, 's> {
         if view.is_gone(id) {
             return Err(Refusal::AlreadyPlanned);
         }
+        if self.gate.is_open(id) {
+            return Err(Refusal::StillOpen);
+        }
         let node = snapshot.pod(id).node.filter(|&node| self.pool.works_on(node));
         let Some(node) = node else { return Err(Refusal::OutsideNodeSet) };
         self.cooled_down(id)?;

@@ -243,7 +243,7 @@ pub(crate) fn accounts(cycle: &Cycle<'_>) -> Result<(), Failure> {
         let carried = carried.any(|one| one.cycle == cycle.number && one.key.uid == *uid);
         let wrong = match &record.fate {
             Fate::NotTried(_) | Fate::Replaced | Fate::Denied(_) | Fate::BlockedByBudget => carried,
-            Fate::Conflict | Fate::ThrottledOut => carried,
+            Fate::Conflict | Fate::ThrottledOut | Fate::Unreached(_) => carried,
             Fate::Evicted | Fate::InBackground | Fate::Gone | Fate::Unknown(_) => false,
         };
         if wrong {

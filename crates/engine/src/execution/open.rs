@@ -36,6 +36,18 @@ pub struct OpenEviction {
     pub(super) slot: Slot,
 }
 
+impl OpenEviction {
+    /// The node that the pod is leaving, if it is.
+    pub fn node(&self) -> &str {
+        &self.slot.node
+    }
+
+    /// The disruption budget that it takes from.
+    pub fn budget(&self) -> Option<&str> {
+        self.slot.budget.as_deref()
+    }
+}
+
 /// What a snapshot has shown of an open eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {

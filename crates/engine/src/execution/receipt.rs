@@ -35,6 +35,8 @@ pub enum Answer {
         /// `Retry-After`, unless it is absent or 0.
         retry_after: Option<SignedDuration>,
     },
+    /// The request did not leave us: there was no connection, or we may not act any more.
+    Unreached(String),
     /// Any other 4xx: nothing was done, and nothing will be.
     Denied(String),
     /// A 5xx, a broken connection or no answer: it may be an eviction.
@@ -73,6 +75,8 @@ pub enum Fate {
     ThrottledOut,
     /// Every try met another change.
     Conflict,
+    /// No try reached the server.
+    Unreached(String),
     /// The server refused.
     Denied(String),
     /// The answer was lost: it may be an eviction.
@@ -113,6 +117,7 @@ impl Fate {
             Self::BlockedByBudget => "BlockedByBudget",
             Self::ThrottledOut => "ThrottledOut",
             Self::Conflict => "Conflict",
+            Self::Unreached(_) => "Unreached",
             Self::Denied(_) => "Denied",
             Self::Unknown(_) => "Unknown",
             Self::NotTried(why) => why.code(),

@@ -3,8 +3,9 @@
 use descheduler_cluster::{NodeId, PodId, Snapshot};
 
 use super::{Account, Witness};
+use crate::execution::Open;
 use crate::history::History;
-use crate::plan::{Plan, Unobserved, make};
+use crate::plan::{Past, Plan, Unobserved, make};
 use crate::policy::{Policy, Step};
 use crate::turn::Turn;
 
@@ -38,7 +39,8 @@ pub fn explain_node<'s>(
     node: NodeId,
 ) -> NodeExplanation {
     let mut watcher = Watcher { node, steps: Vec::new() };
-    let plan = make(snapshot, policy, history, &mut Unobserved, &mut watcher);
+    let past = Past { history, open: &Open::default() };
+    let plan = make(snapshot, policy, past, &mut Unobserved, &mut watcher);
     NodeExplanation { plan, steps: watcher.steps }
 }
 

@@ -4,8 +4,9 @@ use descheduler_cluster::{PodId, Snapshot};
 
 use super::{Account, Trial, Witness};
 use crate::decision::{Eviction, Refusal};
+use crate::execution::Open;
 use crate::history::History;
-use crate::plan::{Plan, Unobserved, make};
+use crate::plan::{Past, Plan, Unobserved, make};
 use crate::policy::{Policy, Step};
 use crate::turn::Turn;
 
@@ -59,7 +60,8 @@ pub fn explain_pod<'s>(
     pod: PodId,
 ) -> PodExplanation {
     let mut watcher = Watcher { pod, before: None, steps: Vec::new() };
-    let plan = make(snapshot, policy, history, &mut Unobserved, &mut watcher);
+    let past = Past { history, open: &Open::default() };
+    let plan = make(snapshot, policy, past, &mut Unobserved, &mut watcher);
     PodExplanation { plan, steps: watcher.steps }
 }
 

@@ -5,8 +5,9 @@ use std::fmt::Write;
 
 use descheduler_cluster::Snapshot;
 use descheduler_engine::{
-    Action, Answer, Attempt, Audited, Eviction, Execution, Fate, Limits, Open, Pace, Placement,
-    Plan, PlanReport, PodKey, Policy, Reason, Receipt, Settled, Sight, Untried,
+    Action, Answer, Attempt, Audited, Eviction, Execution, Fate, History, Limits, Open, Pace,
+    Placement, Plan, PlanReport, PodKey, Policy, Reason, Receipt, Settled, Sight, Unobserved,
+    Untried, plan_beside,
 };
 use descheduler_testkit::fixture::NOW;
 use descheduler_testkit::{Cluster, snapshot};
@@ -14,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::toys::{FIRST, pod, policy, step};
+use super::toys::{FIRST, pod, policy, propose, step};
 
 const CLUSTER: &str = "
     node a
@@ -78,7 +79,8 @@ fn one_by_one() -> Pace {
 /// Each request's answer, by what is written for its pod, one letter a request; then `E`.
 ///
 /// `E` evicted, `B` background, `G` gone, `R` replaced, `C` conflict, `b` budget spent, `w` budget
-/// not processed, `t` throttled, `T` throttled for 20 s, `D` denied, `U` unknown, `-` no answer.
+/// not processed, `t` throttled, `T` throttled for 20 s, `N` not reached, `D` denied, `U` unknown,
+/// `-` no answer.
 fn answer_of(letter: char) -> Option<Answer> {
     Some(match letter {
         'E' => Answer::Evicted,
@@ -90,6 +92,7 @@ fn answer_of(letter: char) -> Option<Answer> {
         'w' => Answer::BlockedByBudget { retry_after: Some(seconds(10)) },
         't' => Answer::Throttled { retry_after: None },
         'T' => Answer::Throttled { retry_after: Some(seconds(20)) },
+        'N' => Answer::Unreached("connection refused".to_owned()),
         'D' => Answer::Denied("no".to_owned()),
         'U' => Answer::Unknown("500".to_owned()),
         '-' => return None,
@@ -105,9 +108,11 @@ fn run(mut execution: Execution, answers: &str, look: impl Fn(&str) -> Sight) ->
         let letters = of.filter(|(pod, _)| *pod == name).map(|(_, letters)| letters).next();
         letters.and_then(|letters| letters.chars().nth(request as usize - 1)).unwrap_or('E')
     };
-    let (mut now, mut text) = (NOW, String::new());
+    let (mut now, mut text, mut told) = (NOW, String::new(), Vec::new());
     loop {
-        match execution.next(now, |target| look(&target.pod.name)) {
+        let action = execution.next(now, |target| look(&target.pod.name));
+        told.extend(execution.news().into_iter().map(|record| record.target.pod));
+        match action {
             Action::Evict(attempt) => {
                 let name = attempt.target.pod.name.clone();
                 let letter = answer(&name, attempt.request);
@@ -123,6 +128,11 @@ fn run(mut execution: Execution, answers: &str, look: impl Fn(&str) -> Sight) ->
                 now = at;
             }
             Action::Done(receipt) => {
+                let mut all: Vec<_> =
+                    receipt.records.iter().map(|r| r.target.pod.clone()).collect();
+                told.sort();
+                all.sort();
+                assert_eq!(told, all, "each was told once");
                 for record in &receipt.records {
                     let (name, code) = (&record.target.pod.name, record.fate.code());
                     write!(text, "| {name} {code} ").expect("a string takes all");
@@ -153,6 +163,9 @@ fn each_answer_and_what_follows() {
         ("x/p x/q", "p=t", "0:pt 1:pE 1:qE | p Evicted | q Evicted"),
         ("x/p x/q", "p=tT", "0:pt 1:pT 21:pE 21:qE | p Evicted | q Evicted"),
         ("x/p x/q", "p=TTTT", "0:pT 20:pT 40:pT 60:pT 80:qE | p ThrottledOut | q Evicted"),
+        // A server that is away is waited for, and what did not reach it was not done.
+        ("x/p x/q", "p=NN", "0:pN 1:pN 3:pE 3:qE | p Evicted | q Evicted"),
+        ("x/p x/q", "p=NNNN", "0:pN 1:pN 3:pN 7:pN 15:qE | p Unreached | q Evicted"),
         // A set goes member by member, and ends with the first that stays.
         ("x/p#1 x/q#1", "", "0:pE 0:qE | p Evicted | q Evicted"),
         ("x/p#1 x/q#1", "p=G", "0:pG 0:qE | p Gone | q Evicted"),
@@ -264,6 +277,16 @@ fn lost_answers_count_until_a_snapshot_decides() {
     assert_eq!(next("x/q", &open), "| q NamespaceLimit");
     assert_eq!(next("y/r", &open), "0:rE | r Evicted");
 
+    // A plan knows better than to ask for them.
+    let history = History::default();
+    let steps = vec![step(&FIRST, |turn| propose(turn, "x/p x/q y/r"))];
+    let of_all = Policy { limits: one.limits, ..policy(steps) };
+    let beside = plan_beside(&first, &of_all, &history, &open, &mut Unobserved);
+    let planned = beside.evictions.iter().map(|eviction| first.pod_name(eviction.pod));
+    assert_eq!(planned.collect::<Vec<_>>(), ["y/r"]);
+    let codes = beside.report.runs[0].refusals.iter().map(|refused| refused.refusal.code());
+    assert_eq!(codes.collect::<Vec<_>>(), ["StillOpen", "NamespaceLimit"]);
+
     let at = |after: i64, lines: &str| {
         let cluster = Cluster::parse(lines).expect("it is a cluster");
         Cluster { now: Some(NOW + seconds(after)), ..cluster }.snapshot()
@@ -280,6 +303,29 @@ fn lost_answers_count_until_a_snapshot_decides() {
     assert_eq!(settled(1, &gone), (Some(Settled::Left), 0));
     let leaving = CLUSTER.replace("x/p on=a", "x/p on=a terminating");
     assert_eq!(settled(1, &leaving), (Some(Settled::Left), 0));
+}
+
+#[test]
+fn an_open_eviction_takes_from_its_budget() {
+    let lines = "
+        node a
+        node b
+        node d
+        budget x/web everything allowed=1
+        pod x/p on=a owner=ReplicaSet/p
+        pod x/q on=b owner=ReplicaSet/q
+    ";
+    let snapshot = snapshot(lines);
+    let by_hand = limited(LIMITS);
+    let mut open = Open::default();
+    let lost = started(&snapshot, &by_hand, "x/p", &open, one_by_one());
+    open.extend(run(lost, "p=U", |_| Sight::Same).1.open);
+    let policy = policy(vec![step(&FIRST, |turn| propose(turn, "x/q"))]);
+    for (open, planned) in [(&Open::default(), 1), (&open, 0)] {
+        let history = History::default();
+        let plan = plan_beside(&snapshot, &policy, &history, open, &mut Unobserved);
+        assert_eq!(plan.evictions.len(), planned);
+    }
 }
 
 #[test]
@@ -316,7 +362,7 @@ enum Event {
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
-    let letters = proptest::sample::select("EEEBGRCbwtTDU".chars().collect::<Vec<_>>());
+    let letters = proptest::sample::select("EEEBGRCbwtTNDU".chars().collect::<Vec<_>>());
     let event = prop_oneof![
         20 => (0..4_usize, letters).prop_map(|(which, letter)| Event::Answer(which, letter)),
         4 => (1..30_i64).prop_map(Event::Time),
