@@ -1,23 +1,34 @@
 //! Calls to the API server. None of them can hang.
 
 use std::error::Error;
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, ACCEPT_ENCODING, RETRY_AFTER};
-use http::{HeaderMap, Request, Response};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, Request, Response, request};
 use http_body_util::BodyExt;
 use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::Client;
 use kube::client::Body;
 use serde::Deserialize;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
+
+use crate::client::Rate;
+use crate::limiter::Limiter;
+
+/// What we speak.
+const JSON: &str = "application/json";
 
 /// How long the first byte of an answer may take. API servers end requests after a minute.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(65);
 
 /// How long an answer may pause.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The same for the rest of an answer that says nothing new.
+const REST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// More than this is no answer to anything that we ask.
 const BODY_BYTES_MAX: usize = 1 << 30;
@@ -30,6 +41,8 @@ const REFUSAL_BYTES_MAX: usize = 64 << 10;
 pub struct Api {
     client: Client,
     server: String,
+    /// Makes requests wait for their turn.
+    limiter: Option<Arc<Limiter>>,
 }
 
 /// Why a call came to nothing.
@@ -42,6 +55,10 @@ pub enum CallError {
         code: u16,
         /// Its own words.
         message: String,
+        /// Its `reason`; empty where the answer is no `Status`, such as that of a proxy.
+        reason: String,
+        /// The reasons of its causes.
+        causes: Vec<String>,
         /// When to ask again, if it says so.
         retry_after: Option<Duration>,
     },
@@ -79,6 +96,23 @@ impl CallError {
             Self::Timeout { .. } | Self::Transport { .. } | Self::Answer { .. } => None,
         }
     }
+
+    /// Whether the request surely did not reach anybody: there was no connection to send it over.
+    pub fn is_unsent(&self) -> bool {
+        let Self::Transport { source, .. } = self else { return false };
+        let first: &(dyn Error + 'static) = &**source;
+        std::iter::successors(Some(first), |&error| error.source()).any(|error| {
+            let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+            matches!(
+                kind,
+                Some(
+                    io::ErrorKind::ConnectionRefused
+                        | io::ErrorKind::HostUnreachable
+                        | io::ErrorKind::NetworkUnreachable
+                )
+            )
+        })
+    }
 }
 
 /// An error and its causes in one line. A cause that the text before it tells already, as wrappers
@@ -101,7 +135,24 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
 impl Api {
     /// A server that is reached through `client`; `server` is what messages call it.
     pub fn new(client: Client, server: impl Into<String>) -> Self {
-        Self { client, server: server.into() }
+        Self { client, server: server.into(), limiter: None }
+    }
+
+    /// The same server, asked no faster than this.
+    #[must_use]
+    pub fn limited(self, rate: Rate) -> Self {
+        Self { limiter: Some(Arc::new(Limiter::new(rate))), ..self }
+    }
+
+    /// The same server, asked at once: for what has waited for its turn already, and for what must
+    /// not stand behind other requests.
+    pub(crate) fn at_once(&self) -> Self {
+        Self { limiter: None, ..self.clone() }
+    }
+
+    /// Takes a turn; says when it is.
+    pub(crate) fn book(&self) -> Instant {
+        self.limiter.as_ref().map_or_else(Instant::now, |limiter| limiter.book())
     }
 
     /// Its address.
@@ -122,7 +173,35 @@ impl Api {
 
     /// The whole answer to a GET.
     pub(crate) async fn get(&self, target: &str) -> Result<Vec<u8>, CallError> {
-        let mut answer = self.send(target, false).await?;
+        let request = Request::get(target).header(ACCEPT, JSON).body(Body::empty());
+        self.whole(request).await
+    }
+
+    /// Sends JSON to be created, and takes the whole answer.
+    pub(crate) async fn post(&self, target: &str, json: Vec<u8>) -> Result<Vec<u8>, CallError> {
+        self.write(Request::post(target), json).await
+    }
+
+    /// Sends JSON in place of what is there, and takes the whole answer.
+    pub(crate) async fn put(&self, target: &str, json: Vec<u8>) -> Result<Vec<u8>, CallError> {
+        self.write(Request::put(target), json).await
+    }
+
+    /// Sends JSON to be created, where the head of the answer says all there is to know.
+    pub(crate) async fn submit(&self, target: &str, json: Vec<u8>) -> Result<(), CallError> {
+        let mut answer = self.send(with(Request::post(target), json)).await?;
+        // The rest is taken so that the connection can be used again; what is missing of it is not
+        // missed.
+        while let Ok(Some(_)) = self.more(&mut answer, REST_TIMEOUT).await {}
+        Ok(())
+    }
+
+    async fn write(&self, to: request::Builder, json: Vec<u8>) -> Result<Vec<u8>, CallError> {
+        self.whole(with(to, json)).await
+    }
+
+    async fn whole(&self, request: http::Result<Request<Body>>) -> Result<Vec<u8>, CallError> {
+        let mut answer = self.send(request).await?;
         let mut body = Vec::new();
         while let Some(data) = self.more(&mut answer, PAUSE_TIMEOUT).await? {
             if body.len() + data.len() > BODY_BYTES_MAX {
@@ -135,7 +214,9 @@ impl Api {
 
     /// An answer that goes on and on.
     pub(crate) async fn stream(&self, target: &str) -> Result<Response<Body>, CallError> {
-        self.send(target, true).await
+        // Servers from 1.37 on compress each event by itself, which the client does not undo.
+        let request = Request::get(target).header(ACCEPT, JSON).header(ACCEPT_ENCODING, "identity");
+        self.send(request.body(Body::empty())).await
     }
 
     /// The next piece of an answer; `None` at its end, and an error if nothing comes for so long.
@@ -158,13 +239,14 @@ impl Api {
         }
     }
 
-    async fn send(&self, target: &str, is_stream: bool) -> Result<Response<Body>, CallError> {
-        let mut request = Request::get(target).header(ACCEPT, "application/json");
-        if is_stream {
-            // Servers from 1.37 on compress each event by itself, which the client does not undo.
-            request = request.header(ACCEPT_ENCODING, "identity");
+    async fn send(
+        &self,
+        request: http::Result<Request<Body>>,
+    ) -> Result<Response<Body>, CallError> {
+        let request = request.map_err(|error| self.odd(&error))?;
+        if let Some(limiter) = &self.limiter {
+            limiter.turn().await;
         }
-        let request = request.body(Body::empty()).map_err(|error| self.odd(&error))?;
         let mut answer = match timeout(ANSWER_TIMEOUT, self.client.send(request)).await {
             Err(_) => return Err(self.silent(ANSWER_TIMEOUT)),
             Ok(Err(error)) => return Err(self.broken(error)),
@@ -201,6 +283,10 @@ impl std::fmt::Debug for Api {
     }
 }
 
+fn with(to: request::Builder, json: Vec<u8>) -> http::Result<Request<Body>> {
+    to.header(ACCEPT, JSON).header(CONTENT_TYPE, JSON).body(Body::from(json))
+}
+
 /// `v1 Status`, as far as it is looked at.
 #[derive(Default, Deserialize)]
 pub(crate) struct Status {
@@ -208,6 +294,33 @@ pub(crate) struct Status {
     pub(crate) code: u16,
     #[serde(default)]
     pub(crate) message: String,
+    #[serde(default)]
+    pub(crate) reason: String,
+    #[serde(default)]
+    pub(crate) details: Option<Details>,
+}
+
+/// What a status is about.
+#[derive(Default, Deserialize)]
+pub(crate) struct Details {
+    #[serde(default)]
+    causes: Option<Vec<Cause>>,
+}
+
+#[derive(Deserialize)]
+struct Cause {
+    #[serde(default)]
+    reason: String,
+}
+
+impl Status {
+    /// As an error; `code` is that of the answer, where the status does not say.
+    pub(crate) fn into_error(self, retry_after: Option<Duration>) -> CallError {
+        let Self { code, message, reason, details } = self;
+        let causes = details.unwrap_or_default().causes.unwrap_or_default();
+        let causes = causes.into_iter().map(|cause| cause.reason).collect();
+        CallError::Status { code, message, reason, causes, retry_after }
+    }
 }
 
 fn refusal(status: http::StatusCode, headers: &HeaderMap, body: &[u8]) -> CallError {
@@ -221,9 +334,6 @@ fn refusal(status: http::StatusCode, headers: &HeaderMap, body: &[u8]) -> CallEr
         (message, _) => message,
     };
     let seconds = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-    CallError::Status {
-        code: status.as_u16(),
-        message: message.to_owned(),
-        retry_after: seconds.map(Duration::from_secs),
-    }
+    let said = Status { code: status.as_u16(), message: message.to_owned(), ..said };
+    said.into_error(seconds.map(Duration::from_secs))
 }

@@ -10,7 +10,6 @@ use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use crate::api::Api;
-use crate::limiter::LimitLayer;
 
 /// Who does not answer the telephone by then is not at home.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -92,11 +91,11 @@ pub async fn connect(settings: &Settings) -> Result<Api, ConnectError> {
         server: server.clone(),
         source: Box::new(source),
     })?;
-    let client = match settings.rate {
-        Some(rate) => builder.with_layer(&LimitLayer(rate)).build(),
-        None => builder.build(),
-    };
-    Ok(Api::new(client, server))
+    let api = Api::new(builder.build(), server);
+    Ok(match settings.rate {
+        Some(rate) => api.limited(rate),
+        None => api,
+    })
 }
 
 async fn configuration(settings: &Settings) -> Result<Config, ConnectError> {

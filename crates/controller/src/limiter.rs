@@ -1,58 +1,32 @@
 //! How fast we may ask: a token bucket, as in client-go.
 
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::time::{Instant, Sleep, sleep};
-use tower::{Layer, Service};
+use tokio::time::{Instant, sleep_until};
 
 use crate::client::Rate;
 
 /// Makes requests wait in the order in which they come.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LimitLayer(pub(crate) Rate);
-
-impl<S> Layer<S> for LimitLayer {
-    type Service = Limit<S>;
-
-    fn layer(&self, inner: S) -> Limit<S> {
-        let bucket = Bucket::full(self.0, Instant::now());
-        Limit { inner, bucket, is_paid: false, wait: None }
-    }
-}
-
-/// A service behind a bucket.
 #[derive(Debug)]
-pub(crate) struct Limit<S> {
-    inner: S,
-    bucket: Bucket,
-    /// Whether the next request has its token.
-    is_paid: bool,
-    wait: Option<Pin<Box<Sleep>>>,
-}
+pub(crate) struct Limiter(Mutex<Bucket>);
 
-impl<R, S: Service<R>> Service<R> for Limit<S> {
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = S::Future;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        if !self.is_paid {
-            self.is_paid = true;
-            let delay = self.bucket.take(Instant::now());
-            self.wait = (!delay.is_zero()).then(|| Box::pin(sleep(delay)));
-        }
-        if let Some(wait) = &mut self.wait {
-            ready!(wait.as_mut().poll(context));
-            self.wait = None;
-        }
-        self.inner.poll_ready(context)
+impl Limiter {
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self(Mutex::new(Bucket::full(rate, Instant::now())))
     }
 
-    fn call(&mut self, request: R) -> S::Future {
-        self.is_paid = false;
-        self.inner.call(request)
+    /// Waits until it is our turn.
+    pub(crate) async fn turn(&self) {
+        sleep_until(self.book()).await;
+    }
+
+    /// Takes a turn; says when it is.
+    pub(crate) fn book(&self) -> Instant {
+        // A bucket is whole whoever panicked while holding it.
+        let mut bucket = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        now + bucket.take(now)
     }
 }
 

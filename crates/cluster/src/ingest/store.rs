@@ -13,6 +13,8 @@ use super::anomaly::{Anomaly, Origin, SyntaxError};
 use super::drafts::Stated;
 use super::{Ingest, finish};
 use crate::intern::Sym;
+use crate::node::Node;
+use crate::pod::Pod;
 use crate::snapshot::{Kind, Snapshot};
 use crate::wire::{self, text};
 
@@ -33,7 +35,7 @@ pub struct Store {
     /// What is not as it should be, by kind, namespace and name; rarely anything.
     anomalies: BTreeMap<(Kind, Sym, Box<str>), Vec<Anomaly>>,
     /// The last snapshot and what is said of it, as long as nothing changed.
-    last: Option<(Snapshot, Vec<Anomaly>)>,
+    last: Option<Arc<(Snapshot, Vec<Anomaly>)>>,
 }
 
 /// The objects of one kind.
@@ -174,15 +176,50 @@ impl Store {
     /// The cluster as it is, with ages counted from `now`, and what is not as it should be. Costs
     /// nothing when nothing changed since the last call.
     pub fn snapshot(&mut self, now: Timestamp) -> &(Snapshot, Vec<Anomaly>) {
+        self.whole(now)
+    }
+
+    /// [`Store::snapshot`] for those who keep it while the store goes on.
+    pub fn share(&mut self, now: Timestamp) -> Arc<(Snapshot, Vec<Anomaly>)> {
+        self.whole(now).clone()
+    }
+
+    fn whole(&mut self, now: Timestamp) -> &Arc<(Snapshot, Vec<Anomaly>)> {
         let last = self.last.take().unwrap_or_else(|| {
             self.complete();
             let whole = finish::finish(self.ingest.clone(), Some(now));
             self.ingest.anomalies.clear();
-            whole
+            Arc::new(whole)
         });
         let last = self.last.insert(last);
-        last.0.taken_at = now;
+        if last.0.taken_at != now {
+            // Whoever still holds the last one keeps it as it was.
+            Arc::make_mut(last).0.taken_at = now;
+        }
         last
+    }
+
+    /// A pod as it is now. Its `node` is not looked up, its `node_name` is there.
+    pub fn pod(&self, namespace: &str, name: &str) -> Option<&Pod> {
+        let slot = self.slot(Kind::Pod, &self.ingest.pods, namespace, name)?;
+        Some(&self.ingest.pods[slot].pod)
+    }
+
+    /// A node as it is now.
+    pub fn node(&self, name: &str) -> Option<&Node> {
+        let slot = self.slot(Kind::Node, &self.ingest.nodes, "", name)?;
+        Some(&self.ingest.nodes[slot].value)
+    }
+
+    fn slot<D: Stated>(
+        &self,
+        kind: Kind,
+        drafts: &[D],
+        namespace: &str,
+        name: &str,
+    ) -> Option<usize> {
+        let namespace = self.ingest.pools.strings.get(namespace);
+        self.tables.get(&kind)?.find(drafts, namespace, name)
     }
 
     /// [`Store::snapshot`] for those who need no further one.

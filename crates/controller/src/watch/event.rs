@@ -78,7 +78,7 @@ impl<'a> Event<'a> {
                 }
             }
             "ERROR" => {
-                let Status { code, message } = serde_json::from_str(object)?;
+                let Status { code, message, .. } = serde_json::from_str(object)?;
                 Self::Error { code, message }
             }
             _ => Self::Other,

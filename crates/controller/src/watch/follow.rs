@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 use super::Shared;
 use super::event::{Event, Lines, Mark, TooLong};
 use super::kinds::Resource;
-use crate::api::{Api, CallError};
+use crate::api::{Api, CallError, Status};
 
 /// Objects in one page of a list, as in client-go.
 const PAGE: usize = 500;
@@ -224,7 +224,8 @@ impl Follower {
                     return Err(self.api.odd(&problem).into());
                 }
                 Err(Stop::Said(code, message)) => {
-                    return Err(CallError::Status { code, message, retry_after: None }.into());
+                    let said = Status { code, message, ..Status::default() };
+                    return Err(said.into_error(None).into());
                 }
             }
         }

@@ -157,6 +157,21 @@ impl Reading<'_> {
     pub fn snapshot(&mut self, now: Timestamp) -> &(Snapshot, Vec<Anomaly>) {
         self.inner.store.snapshot(now)
     }
+
+    /// The same for those who keep it while the store goes on.
+    pub(crate) fn share(&mut self, now: Timestamp) -> Arc<(Snapshot, Vec<Anomaly>)> {
+        self.inner.store.share(now)
+    }
+
+    /// The objects themselves.
+    pub(crate) fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    /// Kinds that we may not read.
+    pub(crate) fn missing(&self) -> Vec<Missing> {
+        self.inner.missing()
+    }
 }
 
 impl Stores {

@@ -1,12 +1,10 @@
 //! What a dump makes of an API server's answers.
 
-#[expect(dead_code, reason = "the other tests use more of it")]
-mod server;
-
 use std::io;
 
 use descheduler_controller::{DumpError, dump};
-use server::{Answer, Server, list, pod};
+
+use super::server::{Answer, Server, list, pod};
 
 const PODS: &str = "/api/v1/pods";
 const ATTEMPTS_MAX: u32 = 3;

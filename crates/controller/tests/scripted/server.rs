@@ -1,16 +1,20 @@
 //! An API server that answers by a script. Kinds that the script does not speak of are empty.
 
-use std::convert::Infallible;
+use std::io;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use descheduler_controller::Api;
 use futures_util::stream::{self, StreamExt};
-use http::{Request, Response};
+use http::request::Parts;
+use http::{Method, Request, Response};
 use http_body::Frame;
-use http_body_util::StreamBody;
 use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, StreamBody};
 use kube::client::Body;
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
 
 type Reply = Response<UnsyncBoxBody<Bytes, std::io::Error>>;
 
@@ -24,6 +28,20 @@ struct Script {
     /// What was asked, path and query.
     asked: Vec<String>,
     refuses_streams: Option<u16>,
+    clerk: Option<Clerk>,
+    calls: Vec<Call>,
+}
+
+/// Answers what the rules do not speak of.
+type Clerk = Box<dyn FnMut(&Call) -> Option<Answer> + Send>;
+
+/// A request that was answered by the clerk.
+#[derive(Clone)]
+pub(crate) struct Call {
+    pub(crate) at: Instant,
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) body: Value,
 }
 
 struct Rule {
@@ -37,8 +55,12 @@ struct Rule {
 /// What comes back.
 pub(crate) struct Answer {
     code: u16,
+    headers: Vec<(&'static str, String)>,
     chunks: Vec<String>,
     end: End,
+    delay: Duration,
+    /// There is no connection.
+    refused: bool,
 }
 
 enum End {
@@ -52,17 +74,42 @@ enum End {
 impl Answer {
     /// One piece of JSON.
     pub(crate) fn json(body: String) -> Self {
-        Self { code: 200, chunks: vec![body], end: End::Orderly }
+        Self::new(200, vec![body])
+    }
+
+    fn new(code: u16, chunks: Vec<String>) -> Self {
+        let (headers, delay) = (Vec::new(), Duration::ZERO);
+        Self { code, headers, chunks, end: End::Orderly, delay, refused: false }
     }
 
     /// Events, and then an orderly end.
     pub(crate) fn stream(events: impl IntoIterator<Item = String>) -> Self {
-        Self { code: 200, chunks: events.into_iter().collect(), end: End::Orderly }
+        Self::new(200, events.into_iter().collect())
     }
 
     /// A no.
     pub(crate) fn status(code: u16, message: &str) -> Self {
-        Self { code, chunks: vec![status(code, message)], end: End::Orderly }
+        Self::new(code, vec![status(code, message)])
+    }
+
+    /// Any code with any body.
+    pub(crate) fn text(code: u16, body: impl Into<String>) -> Self {
+        Self::new(code, vec![body.into()])
+    }
+
+    /// No connection.
+    pub(crate) fn refused() -> Self {
+        Self { refused: true, ..Self::new(0, Vec::new()) }
+    }
+
+    pub(crate) fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    /// Comes so much later.
+    pub(crate) fn after(self, seconds: u64) -> Self {
+        Self { delay: Duration::from_secs(seconds), ..self }
     }
 
     pub(crate) fn cut(self) -> Self {
@@ -74,7 +121,7 @@ impl Answer {
     }
 
     fn reply(self) -> Reply {
-        let Self { code, chunks, end } = self;
+        let Self { code, headers, chunks, end, delay: _, refused: _ } = self;
         let chunks =
             stream::iter(chunks.into_iter().map(|text| Ok(Frame::data(Bytes::from(text)))));
         let body = match end {
@@ -86,7 +133,11 @@ impl Answer {
             End::Open => chunks.chain(stream::pending()).boxed(),
         };
         let body = UnsyncBoxBody::new(StreamBody::new(body));
-        Response::builder().status(code).body(body).expect("an answer")
+        let mut response = Response::builder().status(code);
+        for (name, value) in headers {
+            response = response.header(name, value);
+        }
+        response.body(body).expect("an answer")
     }
 }
 
@@ -138,25 +189,54 @@ impl Server {
         script.asked.iter().filter(is_it).cloned().collect()
     }
 
+    /// Who answers what the rules do not speak of.
+    pub(crate) fn clerk(&self, clerk: impl FnMut(&Call) -> Option<Answer> + Send + 'static) {
+        self.0.lock().expect("whole").clerk = Some(Box::new(clerk));
+    }
+
+    /// What the clerk has answered so far.
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        self.0.lock().expect("whole").calls.clone()
+    }
+
     /// What asks this server.
     pub(crate) fn api(&self) -> Api {
         let server = self.clone();
         let service = tower::service_fn(move |request: Request<Body>| {
-            let reply = server.answer(&request);
-            async move { Ok::<_, Infallible>(reply) }
+            let server = server.clone();
+            async move {
+                let (parts, body) = request.into_parts();
+                let body = body.collect().await.expect("a body").to_bytes();
+                let answer = server.answer(&parts, &body);
+                sleep(answer.delay).await;
+                match answer.refused {
+                    true => Err(io::Error::from(io::ErrorKind::ConnectionRefused)),
+                    false => Ok(answer.reply()),
+                }
+            }
         });
         Api::new(kube::Client::new(service, "default"), "https://cluster.test")
     }
 
-    fn answer(&self, request: &Request<Body>) -> Reply {
-        let uri = request.uri();
+    fn answer(&self, request: &Parts, body: &[u8]) -> Answer {
+        let uri = &request.uri;
         let query = uri.query().unwrap_or_default();
         let mut script = self.0.lock().expect("whole");
         script.asked.push(uri.to_string());
+        let call = Call {
+            at: Instant::now(),
+            method: request.method.clone(),
+            path: uri.path().to_owned(),
+            body: serde_json::from_slice(body).unwrap_or_default(),
+        };
+        if let Some(answer) = script.clerk.as_mut().and_then(|clerk| clerk(&call)) {
+            script.calls.push(call);
+            return answer;
+        }
         if let Some(code) = script.refuses_streams
             && query.contains("sendInitialEvents")
         {
-            return Answer::status(code, "sendInitialEvents is forbidden for watch").reply();
+            return Answer::status(code, "sendInitialEvents is forbidden for watch");
         }
         let found = script
             .rules
@@ -168,9 +248,9 @@ impl Server {
                 if script.rules[at].once {
                     script.rules.remove(at);
                 }
-                answer.reply()
+                answer
             }
-            None => nothing(query).reply(),
+            None => nothing(query),
         }
     }
 }

@@ -1,15 +1,13 @@
-//! What the followers make of an API server's answers, in virtual time: the server is a script,
-//! and the clock moves when everybody waits.
-
-mod server;
+//! What the followers make of an API server's answers.
 
 use std::time::Duration;
 
 use descheduler_cluster::Kind;
 use descheduler_controller::{NotReady, Options, Stores};
 use jiff::Timestamp;
-use server::{Answer, Server, added, bookmark, deleted, error_event, list, pod};
 use tokio::time::sleep;
+
+use super::server::{Answer, Server, added, bookmark, deleted, error_event, list, pod};
 
 const PODS: &str = "/api/v1/pods";
 const ATTEMPTS_MAX: u32 = 4;
