@@ -1,15 +1,18 @@
 //! The command line, as types.
 
+pub(crate) mod service;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use descheduler_cluster::GoDuration;
 use descheduler_cluster::duration::DurationError;
 use descheduler_engine::Placement;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::capture::Layout;
+use service::{ServiceArgs, dashed};
 
 /// Finds pods that would be better off elsewhere, so that the scheduler can place them anew.
 #[derive(Debug, Parser)]
@@ -17,15 +20,36 @@ use crate::capture::Layout;
     name = "descheduler",
     version,
     max_term_width = 100,
-    override_usage = "descheduler <COMMAND>",
-    after_help = "This version plans, from files or a live cluster. Carrying plans out is not there yet."
+    args_conflicts_with_subcommands = true,
+    override_usage = "descheduler <COMMAND>\n       \
+                      descheduler --policy-config-file <FILE> [OPTIONS]"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
     /// Flags without a command run the service.
-    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) service: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) service: ServiceArgs,
+}
+
+impl Cli {
+    /// Reads a command line.
+    ///
+    /// # Errors
+    ///
+    /// It makes no sense, or asks for help.
+    pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        // Of the service's flags the last one counts, as in upstream; a command's are given once.
+        let again = |flag: Arg| match flag.get_action() {
+            ArgAction::Append => flag,
+            _ => {
+                let itself = flag.get_id().clone();
+                flag.overrides_with(itself)
+            }
+        };
+        let cli = Self::command().mut_args(again);
+        Self::from_arg_matches(&cli.try_get_matches_from(dashed(arguments))?)
+    }
 }
 
 #[derive(Debug, Subcommand)]

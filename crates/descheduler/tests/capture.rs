@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use api_server::{folder, kubeconfig, objects, serve};
+use api_server::{Evictions, folder, kubeconfig, objects, serve};
 use program::descheduler;
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ fn file(test: &str, name: &str) -> (PathBuf, String) {
 #[test]
 fn a_plan_of_a_capture_is_that_of_the_cluster() {
     let forbidden = &["/apis/policy/v1/poddisruptionbudgets"];
-    let kubeconfig = kubeconfig("same", &serve(&objects(), forbidden));
+    let kubeconfig = kubeconfig("same", &serve(&objects(), forbidden, &Evictions::default()));
     let live = plan_of("policy.yaml", &format!("--now {NOW} --kubeconfig {kubeconfig}"));
     assert!(live["evictions"].as_array().is_some_and(|all| !all.is_empty()), "{live}");
     for name in ["c.json", "c.yaml", "c.json.gz", "c.yml.gz"] {
@@ -56,7 +56,7 @@ fn a_plan_of_a_capture_is_that_of_the_cluster() {
 
 #[test]
 fn the_moment_and_the_version_are_those_of_the_capture() {
-    let kubeconfig = kubeconfig("stamp", &serve(&objects(), &[]));
+    let kubeconfig = kubeconfig("stamp", &serve(&objects(), &[], &Evictions::default()));
     let (_, text) = file("stamp", "c.json");
     capture(&format!("{text} --now 2026-01-20T00:00:00Z --kubeconfig {kubeconfig}"));
     let header = fs::read_to_string(&text).expect("text");
@@ -129,7 +129,8 @@ fn cluster_in(folder: &Path) -> Option<PathBuf> {
 
 #[test]
 fn a_redacted_capture_says_nothing_of_what_things_are_called() {
-    let kubeconfig = kubeconfig("secret", &serve(&objects(), &["/api/v1/services"]));
+    let kubeconfig =
+        kubeconfig("secret", &serve(&objects(), &["/api/v1/services"], &Evictions::default()));
     let (_, text) = file("secret", "c.yaml");
     let said = capture(&format!("{text} --redact --now {NOW} --kubeconfig {kubeconfig}"));
     assert!(!said.contains("`--redact`"), "{said}");
@@ -153,7 +154,8 @@ fn a_redacted_capture_says_nothing_of_what_things_are_called() {
 
 #[test]
 fn what_cannot_be_captured_leaves_nothing_behind() {
-    let kubeconfig = kubeconfig("forbidden", &serve(&objects(), &["/api/v1/pods"]));
+    let kubeconfig =
+        kubeconfig("forbidden", &serve(&objects(), &["/api/v1/pods"], &Evictions::default()));
     let (path, text) = file("forbidden", "c.json");
     let _ = fs::remove_file(&path);
     descheduler(&format!("capture {text} --kubeconfig {kubeconfig}")).assert().code(1).stderr_eq(

@@ -1,4 +1,5 @@
-//! `--kubeconfig`: the plan of a live cluster, over a socket, is that of its objects in files.
+//! `--kubeconfig`, over a socket: the plan of a live cluster is that of its objects in files, and the
+//! service carries it out.
 
 #[path = "common/api_server.rs"]
 mod api_server;
@@ -6,9 +7,12 @@ mod api_server;
 mod program;
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
-use api_server::{folder, kubeconfig, objects, serve};
+use api_server::{Evictions, folder, kubeconfig, objects, serve};
 use program::descheduler;
 use serde_json::{Value, json};
 
@@ -28,7 +32,7 @@ fn the_plan_of_a_live_cluster_is_that_of_its_objects() {
     let file = folder("same").join("cluster.json");
     fs::write(&file, json!({"kind": "List", "items": objects}).to_string()).expect("written");
     let forbidden = &["/apis/policy/v1/poddisruptionbudgets"];
-    let kubeconfig = kubeconfig("same", &serve(&objects, forbidden));
+    let kubeconfig = kubeconfig("same", &serve(&objects, forbidden, &Evictions::default()));
     let (of_files, _) = plan_of(&format!("--cluster {}", file.display()));
     let (live, errors) = plan_of(&format!("--kubeconfig {kubeconfig}"));
     assert!(of_files["evictions"].as_array().is_some_and(|all| !all.is_empty()), "{of_files}");
@@ -42,7 +46,7 @@ fn the_plan_of_a_live_cluster_is_that_of_its_objects() {
 
 #[test]
 fn place_asks_a_live_cluster_too() {
-    let kubeconfig = kubeconfig("place", &serve(&objects(), &[]));
+    let kubeconfig = kubeconfig("place", &serve(&objects(), &[], &Evictions::default()));
     let place = format!("place --pod shop/web-1 -o json --kubeconfig {kubeconfig}");
     let output = descheduler(&place).output().expect("it runs");
     let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -54,7 +58,8 @@ fn place_asks_a_live_cluster_too() {
 
 #[test]
 fn without_the_right_to_read_pods_there_is_no_plan() {
-    let kubeconfig = kubeconfig("forbidden", &serve(&objects(), &["/api/v1/pods"]));
+    let kubeconfig =
+        kubeconfig("forbidden", &serve(&objects(), &["/api/v1/pods"], &Evictions::default()));
     let plan = format!("plan --policy policy.yaml --kubeconfig {kubeconfig}");
     descheduler(&plan).assert().code(1).stdout_eq("").stderr_eq(
         "...\nerror: cannot read pods of the cluster: the API server answers 403: /api/v1/pods is \
@@ -87,4 +92,73 @@ fn a_kubeconfig_that_cannot_be_used() {
         let run = descheduler(plan).assert().code(1).stdout_eq("");
         run.stderr_eq("error: cannot use the kubeconfig `[..]`: [..]\n");
     }
+}
+
+#[test]
+fn one_cycle_carries_the_plan_out() {
+    let evictions = Evictions::default();
+    let address = serve(&objects(), &[], &evictions);
+    let kubeconfig = kubeconfig("once", &address);
+    let (plan, _) = plan_of(&format!("--kubeconfig {kubeconfig}"));
+    let planned: Vec<String> = plan["evictions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|eviction| eviction["uid"].as_str().expect("a text").to_owned())
+        .collect();
+    let flags =
+        format!("--policy_config_file=policy.yaml --secure-port=0 --kubeconfig {kubeconfig}");
+    let dry = descheduler(&format!("{flags} --dry-run")).output().expect("it runs");
+    let said = String::from_utf8_lossy(&dry.stderr);
+    assert_eq!((dry.status.code(), dry.stdout.len()), (Some(0), 0), "{said}");
+    assert!(said.contains("cycle 1 (dry run): "), "{said}");
+    assert_eq!(evictions.lock().expect("whole").len(), 0, "{said}");
+
+    let run = descheduler(&flags).output().expect("it runs");
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert_eq!((run.status.code(), run.stdout.len()), (Some(0), 0), "{said}");
+    let summary = format!("cycle 1: {} to evict", planned.len());
+    assert!(said.contains(&summary), "{said}");
+    // Several are in flight, so they may arrive in another order.
+    let mut asked = evictions.lock().expect("whole").clone();
+    let mut planned = planned;
+    asked.sort();
+    planned.sort();
+    assert_eq!(asked, planned);
+}
+
+#[test]
+fn a_cycle_whose_evictions_all_failed_is_no_success() {
+    let kubeconfig =
+        kubeconfig("denied", &serve(&objects(), &["pods/eviction"], &Evictions::default()));
+    let run = descheduler(&format!(
+        "--policy-config-file policy.yaml --kubeconfig {kubeconfig} --secure-port 0"
+    ));
+    run.assert().code(1).stdout_eq("").stderr_eq(
+        "...\nerror: every eviction failed; the lines above say how\nhelp: grant the verb `create` \
+         on `pods/eviction` in a ClusterRole, if it is that\n",
+    );
+}
+
+#[test]
+fn a_loop_ends_well_when_it_is_told_to() {
+    let evictions = Evictions::default();
+    let address = serve(&objects(), &[], &evictions);
+    let kubeconfig = kubeconfig("loop", &address);
+    let mut service = Command::new(env!("CARGO_BIN_EXE_descheduler"))
+        .args(["--policy-config-file=policy.yaml", "--descheduling-interval=1h", "--secure-port=0"])
+        .arg(format!("--kubeconfig={kubeconfig}"))
+        .current_dir(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cli"))
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let mut lines = BufReader::new(service.stderr.take().expect("piped")).lines();
+    let is_over = |line: &std::io::Result<String>| {
+        line.as_ref().is_ok_and(|line| line.contains("cycle 1: ") && line.contains(", next in "))
+    };
+    assert!(lines.any(|line| is_over(&line)), "it says how the cycle went");
+    let kill = Command::new("kill").args(["-TERM", &service.id().to_string()]).status();
+    assert!(kill.expect("it can be told").success());
+    assert_eq!(service.wait().expect("it ends").code(), Some(0));
+    assert!(!evictions.lock().expect("whole").is_empty());
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use descheduler_cluster::{Anomaly, Ingest, Snapshot};
-use descheduler_engine::{Placement, Policy, Profile};
+use descheduler_engine::{Diagnostics, Placement, Policy, Profile};
 use descheduler_policy::Surroundings;
 use descheduler_scheduler::Scheduler;
 use descheduler_strategies::REGISTRY;
@@ -96,19 +96,10 @@ pub(crate) fn policy_for(
         let error = anyhow!("`--policy` and `--cluster` cannot both be read from standard input");
         return Err(CliError::user(error).help("put one of them into a file"));
     }
-    let around = Surroundings {
-        // Who gives the flag has decided; what does not go with placement off is said of policies.
-        placement: arguments.placement.map(|_| Placement::DEFAULT),
-        scheduler: scheduler::profiles(&arguments.scheduler, scheduler),
-    };
     let (file, bytes) = validate::read(&arguments.policy)?;
-    let (policy, diagnostics) = descheduler_policy::load_for(&bytes, &file, &REGISTRY, &around);
+    let (policy, diagnostics) = load(arguments, scheduler, &bytes, &file);
     printer.diagnostics(&diagnostics, &bytes);
-    let mut policy = policy.ok_or_else(|| validate::unusable(&file, &diagnostics, without))?;
-    policy.scheduler = scheduler.clone();
-    if let Some(mode) = arguments.placement {
-        policy.override_placement(mode.into());
-    }
+    let policy = policy.ok_or_else(|| validate::unusable(&file, &diagnostics, without))?;
     let says = |profile: &Profile| profile.placement.or(policy.placement).is_some();
     if !policy.profiles.iter().all(says) {
         printer.note(
@@ -117,6 +108,29 @@ pub(crate) fn policy_for(
         );
     }
     Ok(policy)
+}
+
+/// The policy that is in a file, with what flags say over it, and what there is to say about it.
+pub(crate) fn load(
+    arguments: &InputArgs,
+    scheduler: &Scheduler,
+    bytes: &[u8],
+    file: &str,
+) -> (Option<Policy>, Diagnostics) {
+    let around = Surroundings {
+        // Who gives the flag has decided; what does not go with placement off is said of policies.
+        placement: arguments.placement.map(|_| Placement::DEFAULT),
+        scheduler: scheduler::profiles(&arguments.scheduler, scheduler),
+    };
+    let (policy, diagnostics) = descheduler_policy::load_for(bytes, file, &REGISTRY, &around);
+    let policy = policy.map(|mut policy| {
+        policy.scheduler = scheduler.clone();
+        if let Some(mode) = arguments.placement {
+            policy.override_placement(mode.into());
+        }
+        policy
+    });
+    (policy, diagnostics)
 }
 
 /// What is known of a cluster.

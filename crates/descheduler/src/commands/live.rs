@@ -21,8 +21,8 @@ const ATTEMPTS_MAX: u32 = 4;
 
 /// A cluster that can be asked.
 pub(crate) struct Live {
-    runtime: Runtime,
-    api: Api,
+    pub(crate) runtime: Runtime,
+    pub(crate) api: Api,
 }
 
 impl Live {
@@ -33,13 +33,21 @@ impl Live {
 
     /// Finds the way to the cluster of a kubeconfig, or to the one that this is a pod of.
     pub(crate) fn connect(kubeconfig: Option<&Path>) -> Result<Self, CliError> {
+        Self::connect_at(kubeconfig, Some(Rate::COMMAND))
+    }
+
+    /// The same, asking no faster than this.
+    pub(crate) fn connect_at(
+        kubeconfig: Option<&Path>,
+        rate: Option<Rate>,
+    ) -> Result<Self, CliError> {
         // Reading a cluster is one stream after the other into one store: a second thread would
         // only wait for the first.
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("cannot start").map_err(CliError::environment)?;
         let settings = Settings {
             kubeconfig: kubeconfig.map(Path::to_owned),
-            rate: Some(Rate::COMMAND),
+            rate,
             user_agent: user_agent(env!("CARGO_PKG_VERSION")),
         };
         let api = runtime.block_on(connect(&settings)).map_err(|error| match error {

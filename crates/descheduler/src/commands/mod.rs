@@ -9,6 +9,7 @@ mod live;
 pub(crate) mod place;
 pub(crate) mod plan;
 mod scheduler;
+mod service;
 pub(crate) mod simulate;
 mod strategies;
 mod validate;
@@ -17,7 +18,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use descheduler_engine::did_you_mean;
 
 use crate::cli::{Cli, Command};
@@ -29,7 +31,7 @@ pub(crate) fn run(
     arguments: impl IntoIterator<Item = OsString>,
     printer: &mut Printer,
 ) -> Result<ExitCode, CliError> {
-    let Cli { command, service } = match Cli::try_parse_from(arguments) {
+    let Cli { command, service } = match Cli::read(arguments) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, printer),
     };
@@ -49,26 +51,19 @@ pub(crate) fn run(
         }
         Some(Command::Report(_)) => "report",
         Some(Command::Completion(_)) => "completion",
-        None => return Err(no_service(&service)),
+        None => return service::run(&service, printer),
     };
     Err(CliError::user(anyhow!("`descheduler {later}` is not there yet; `plan` is")))
 }
 
-/// Without a command the program is the service; a word that is no flag was meant as a command.
-fn no_service(arguments: &[OsString]) -> CliError {
-    let word = arguments.first().map(|word| word.to_string_lossy());
-    match word.filter(|word| !word.starts_with('-')) {
-        Some(word) => {
-            let error = CliError::user(anyhow!("unknown command `{word}`"));
-            let cli = Cli::command();
-            let commands = cli.get_subcommands().filter(|command| !command.is_hide_set());
-            let names = commands.map(|command| command.get_name()).chain(["help"]);
-            let hint = did_you_mean(&word, names);
-            error.help(hint.unwrap_or_else(|| "`descheduler --help` lists the commands".into()))
-        }
-        None => CliError::user(anyhow!("running against a live cluster is not there yet"))
-            .help("`descheduler plan` makes a plan from files; see `descheduler --help`"),
-    }
+/// A word that is no flag was meant as a command.
+fn unknown(word: &str) -> CliError {
+    let cli = Cli::command();
+    let commands = cli.get_subcommands().filter(|command| !command.is_hide_set());
+    let names = commands.map(|command| command.get_name()).chain(["help"]);
+    let hint = did_you_mean(word, names);
+    CliError::user(anyhow!("unknown command `{word}`"))
+        .help(hint.unwrap_or_else(|| "`descheduler --help` lists the commands".into()))
 }
 
 /// What clap has to say: help goes to standard output, complaints to standard error.
@@ -77,6 +72,11 @@ fn usage(error: &clap::Error, printer: &mut Printer) -> Result<ExitCode, CliErro
         true => error.render().ansi().to_string(),
         false => error.render().to_string(),
     };
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+    {
+        return Err(unknown(word));
+    }
     if error.use_stderr() {
         let text = render(printer.coloured_err());
         printer.raw(&text);

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use serde_json::{Value, json};
@@ -47,8 +48,16 @@ pub(crate) fn kubeconfig(test: &str, address: &str) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Serves objects as a new API server does, and refuses some paths; returns its address.
-pub(crate) fn serve(objects: &[Value], forbidden: &'static [&'static str]) -> String {
+/// The UIDs that evictions were asked for with.
+pub(crate) type Evictions = Arc<Mutex<Vec<String>>>;
+
+/// Serves objects as a new API server does, refuses some paths and notes evictions; returns its
+/// address.
+pub(crate) fn serve(
+    objects: &[Value],
+    forbidden: &'static [&'static str],
+    evictions: &Evictions,
+) -> String {
     let mut by_path: BTreeMap<&str, String> = BTreeMap::new();
     for object in objects {
         let path = match object["kind"].as_str() {
@@ -61,17 +70,23 @@ pub(crate) fn serve(objects: &[Value], forbidden: &'static [&'static str]) -> St
     }
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address").to_string();
+    let evictions = evictions.clone();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let by_path = by_path.clone();
-            thread::spawn(move || answer(stream, &by_path, forbidden));
+            let (by_path, evictions) = (by_path.clone(), evictions.clone());
+            thread::spawn(move || answer(stream, &by_path, forbidden, &evictions));
         }
     });
     address
 }
 
 /// Answers the requests of one connection.
-fn answer(mut stream: TcpStream, by_path: &BTreeMap<&str, String>, forbidden: &[&str]) {
+fn answer(
+    mut stream: TcpStream,
+    by_path: &BTreeMap<&str, String>,
+    forbidden: &[&str],
+    evictions: &Evictions,
+) {
     let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
     loop {
         let (mut first, mut line) = (String::new(), String::new());
@@ -83,12 +98,17 @@ fn answer(mut stream: TcpStream, by_path: &BTreeMap<&str, String>, forbidden: &[
             headers.push_str(&line.to_ascii_lowercase());
             line.clear();
         }
+        let length = headers.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let mut body = vec![0; length.map_or(0, |length| length.trim().parse().expect("a number"))];
+        reader.read_exact(&mut body).expect("the whole body");
         let target = first.split(' ').nth(1).unwrap_or_default().to_owned();
         let (path, query) = target.split_once('?').unwrap_or((&target, ""));
         let known = headers.contains("authorization: bearer secret")
             && headers.contains("user-agent: descheduler/");
         let (status, body) = if !known {
             ("401 Unauthorized", json!({"message": "Unauthorized"}).to_string())
+        } else if path.ends_with("/eviction") {
+            evict(&body, forbidden, evictions)
         } else if path == "/version" {
             let version = json!({"major": "1", "minor": "36", "gitVersion": "v1.36.3",
                 "gitCommit": "", "gitTreeState": "", "buildDate": "", "goVersion": "",
@@ -114,6 +134,17 @@ fn answer(mut stream: TcpStream, by_path: &BTreeMap<&str, String>, forbidden: &[
             return;
         }
     }
+}
+
+/// Notes an eviction, or refuses it.
+fn evict(body: &[u8], forbidden: &[&str], evictions: &Evictions) -> (&'static str, String) {
+    if forbidden.contains(&"pods/eviction") {
+        return ("403 Forbidden", json!({"message": "pods/eviction is forbidden"}).to_string());
+    }
+    let body: Value = serde_json::from_slice(body).expect("JSON");
+    let uid = body["deleteOptions"]["preconditions"]["uid"].as_str().expect("a UID");
+    evictions.lock().expect("whole").push(uid.to_owned());
+    ("201 Created", json!({"kind": "Status", "status": "Success"}).to_string())
 }
 
 /// A page of a list, of two objects each, and without their kinds as in every list.
