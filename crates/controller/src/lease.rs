@@ -208,7 +208,17 @@ enum Tried {
 impl Candidate {
     async fn run(mut self, mut stop: Stop) {
         loop {
-            let pause = self.step().await;
+            // A try that is under way may come to its end, but a server that does not answer keeps
+            // nobody from leaving.
+            let mut patience = stop.clone();
+            let gone = async {
+                patience.wait().await;
+                sleep(RELEASE_TIMEOUT).await;
+            };
+            let pause = tokio::select! {
+                pause = self.step() => pause,
+                () = gone => break,
+            };
             tokio::select! {
                 () = sleep(pause) => {}
                 () = stop.wait() => break,

@@ -322,6 +322,18 @@ async fn a_process_that_was_halted_sends_nothing_more() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_answer_keeps_nobody_from_leaving() {
+    let scene = Scene::new("p", 0);
+    let one = scene.start("one", 1_000);
+    seconds(4).await;
+    scene.desk().silent = true;
+    // The renewal at 5 s is under way and would be given up at 15 s.
+    seconds(2).await;
+    one.end().await;
+    assert!(scene.begun.elapsed() < Duration::from_secs(10), "{:?}", scene.begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_without_leases_is_asked_again() {
     let scene = Scene::new("p", 0);
     scene.desk().barred.insert("one".to_owned());
