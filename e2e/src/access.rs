@@ -51,6 +51,18 @@ pub(crate) fn read_but(without: &[&str]) -> Vec<Value> {
     rules.collect()
 }
 
+/// The rights that the service needs: what is read, evictions, events and leases.
+pub(crate) fn service_rights() -> Vec<Value> {
+    let mut rules = read_but(&[]);
+    let rule = |group: &str, resource: &str, verbs: &[&str]| json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});
+    rules.extend([
+        rule("", "pods/eviction", &["create"]),
+        rule("events.k8s.io", "events", &["create", "patch", "update"]),
+        rule("coordination.k8s.io", "leases", &["get", "create", "update", "patch"]),
+    ]);
+    rules
+}
+
 /// An account.
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
@@ -84,6 +96,11 @@ impl Account {
             account.wait_until_allowed(plane, rule)?;
         }
         Ok(account)
+    }
+
+    /// What it is known by.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
     }
 
     /// Its name as the audit log has it.

@@ -98,6 +98,11 @@ impl Cluster {
         self.expect("PATCH", path, Some(patch))
     }
 
+    /// Deletes an object.
+    pub(crate) fn delete(&self, path: &str) -> Result<()> {
+        self.expect("DELETE", path, None).map(|_| ())
+    }
+
     /// Evicts a pod as anybody would; returns the status.
     pub(crate) fn evict(&self, namespace: &str, name: &str) -> Result<u16> {
         let path = format!("/api/v1/namespaces/{namespace}/pods/{name}/eviction");

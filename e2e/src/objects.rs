@@ -61,6 +61,12 @@ impl Workload {
         self
     }
 
+    /// With a label on each pod.
+    pub(crate) fn label(mut self, key: &str, value: &str) -> Self {
+        self.labels[key] = json!(value);
+        self
+    }
+
     /// With an annotation on each pod.
     pub(crate) fn annotation(mut self, key: &str, value: &str) -> Self {
         self.annotations[key] = json!(value);
@@ -72,6 +78,11 @@ impl Workload {
         self.spec["containers"][0]["resources"] =
             json!({"requests": {"cpu": cpu, "memory": memory}});
         self
+    }
+
+    /// On this node, which the scheduler finds.
+    pub(crate) fn on(self, node: &str) -> Self {
+        self.with("nodeSelector", json!({"kubernetes.io/hostname": node}))
     }
 
     /// The manifest.

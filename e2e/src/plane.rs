@@ -11,23 +11,31 @@ use serde_json::Value;
 use crate::cluster::Cluster;
 
 /// What kind of plane.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
     /// Nodes, called `node-0` and so on; each has 4 cores, 8 GiB and room for 110 pods.
     pub(crate) nodes: usize,
-    /// Zones that the nodes take turns in, `z0` and so on.
+    /// Zones that the nodes take turns in, `z0` and so on; 0 stands for one.
     pub(crate) zones: usize,
+    /// What else is said to `start`.
+    pub(crate) flags: Vec<String>,
 }
 
 impl Shape {
     /// So many nodes in one zone.
     pub(crate) fn nodes(nodes: usize) -> Self {
-        Self { nodes, zones: 1 }
+        Self { nodes, ..Self::default() }
     }
 
     /// In so many zones.
     pub(crate) fn zones(self, zones: usize) -> Self {
         Self { zones, ..self }
+    }
+
+    /// With one more flag for `start`.
+    pub(crate) fn flag(mut self, flag: impl Into<String>) -> Self {
+        self.flags.push(flag.into());
+        self
     }
 }
 
@@ -45,13 +53,14 @@ impl Plane {
     /// Starts one and waits until its nodes are ready.
     pub(crate) fn start(bin: &Path, folder: PathBuf, shape: &Shape) -> Result<Self> {
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-        let Shape { nodes, zones } = shape;
+        let Shape { nodes, zones, flags } = shape;
         let said = folder.join("start.log");
         let log = File::create(&said).with_context(|| format!("write {}", said.display()))?;
         let mut child = launcher(bin)
             .args(["up", "--foreground", "--keep", "--dir"])
             .arg(&folder)
-            .args(["--nodes", &nodes.to_string(), "--zones", &zones.to_string()])
+            .args(["--nodes", &nodes.to_string(), "--zones", &zones.max(&1).to_string()])
+            .args(flags)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -139,6 +139,16 @@ impl Running {
     pub(crate) fn said(&self) -> String {
         let bytes = fs::read(self.folder.join("stderr")).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Waits until what it has said so far is as wanted. No watch tells of lines in a file.
+    pub(crate) fn wait_until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> Result<()> {
+        let end = Instant::now() + PATIENCE;
+        while !wanted(&self.said()) {
+            ensure!(Instant::now() < end, "waited for {what} in vain: {}", self.said());
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
     }
 
     /// Sends it a signal, such as `TERM`.

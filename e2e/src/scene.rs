@@ -1,6 +1,6 @@
 //! What a scenario works with: its folder, its planes, and the program under test.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,8 @@ pub(crate) struct Scene<'t> {
     folder: PathBuf,
     planes: Cell<usize>,
     runs: Cell<usize>,
+    /// What was noticed and is worth a line even when all is well.
+    figures: RefCell<Vec<String>>,
 }
 
 impl Scene<'_> {
@@ -40,9 +42,12 @@ impl Scene<'_> {
         }
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
         let (planes, runs) = (Cell::new(0), Cell::new(0));
-        let scene = Scene { tools, folder, planes, runs };
+        let scene = Scene { tools, folder, planes, runs, figures: RefCell::default() };
         let outcome = scenario(&scene);
-        let Scene { folder, .. } = scene;
+        let Scene { folder, figures, .. } = scene;
+        for figure in figures.into_inner() {
+            say(&format!("{name}: {figure}"));
+        }
         outcome.with_context(|| format!("the logs are in {}", folder.display()))?;
         if !tools.keep {
             fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
@@ -68,6 +73,17 @@ impl Scene<'_> {
     pub(crate) fn file(&self, name: &str, text: &str) -> Result<PathBuf> {
         write(&self.folder, name, text)
     }
+
+    /// Writes a file that no other has the name of.
+    pub(crate) fn file_anew(&self, name: &str, text: &str) -> Result<PathBuf> {
+        let number = self.runs.replace(self.runs.get() + 1);
+        self.file(&format!("{name}-{number}"), text)
+    }
+
+    /// Has a figure printed when the scenario is over.
+    pub(crate) fn figure(&self, text: impl Into<String>) {
+        self.figures.borrow_mut().push(text.into());
+    }
 }
 
 /// Writes a file.
@@ -75,4 +91,9 @@ pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
     let path = folder.join(name);
     fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
     Ok(path)
+}
+
+#[expect(clippy::print_stdout, reason = "what a runner of tests says")]
+fn say(line: &str) {
+    println!("{line}");
 }

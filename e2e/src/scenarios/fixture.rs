@@ -90,16 +90,24 @@ pub(crate) fn busy(scene: &Scene<'_>) -> Result<Plane> {
 
 /// Waits until there are so many pods, and nothing is about to happen to any of them.
 pub(crate) fn running(cluster: &Cluster, count: usize) -> Result<Objects> {
-    cluster.wait(&format!("{count} pods to run"), "/api/v1/pods", |pods| {
+    quiet(cluster, "/api/v1/pods", count)
+}
+
+/// The same for the pods of a namespace.
+pub(crate) fn settled(cluster: &Cluster, namespace: &str, count: usize) -> Result<Objects> {
+    quiet(cluster, &format!("/api/v1/namespaces/{namespace}/pods"), count)
+}
+
+fn quiet(cluster: &Cluster, path: &str, count: usize) -> Result<Objects> {
+    cluster.wait(&format!("{count} pods to run"), path, |pods| {
         // A Job's pod that runs is about to end.
-        let settled = |pod: &&Value| match pod["status"]["phase"].as_str() {
+        let is_quiet = |pod: &&Value| match pod["status"]["phase"].as_str() {
             Some("Running") => pod["metadata"]["ownerReferences"][0]["kind"] != "Job",
             phase => matches!(phase, Some("Succeeded" | "Failed")),
         };
-        let is_gone = |pod: &Value| !pod["metadata"]["deletionTimestamp"].is_null();
-        let pods_settled = pods.values().filter(settled).count();
-        (pods.len() == count && pods_settled == count && !pods.values().any(is_gone))
-            .then(|| pods.clone())
+        let is_going = |pod: &Value| !pod["metadata"]["deletionTimestamp"].is_null();
+        let all = pods.len() == count && pods.values().filter(is_quiet).count() == count;
+        (all && !pods.values().any(is_going)).then(|| pods.clone())
     })
 }
 

@@ -109,7 +109,7 @@ pub(super) fn writes_nothing(scene: &Scene<'_>) -> Result<()> {
     audit::nothing_written(&plane)?;
     // The log would have told.
     let code = plane.cluster().evict(text(&first, "namespace"), text(&first, "name"))?;
-    let seen = audit::evictions(&plane)?.len();
+    let seen = audit::evictions_of_all(&plane)?.len();
     ensure!(code == 201 && seen == 1, "{code}, and {seen} evictions in the audit log");
     Ok(())
 }
@@ -134,7 +134,7 @@ pub(super) fn slow_api_server(scene: &Scene<'_>) -> Result<()> {
     let flags = format!("--now {}", now(&plane)?);
     let direct = scene.plan(&account.kubeconfig(&plane, None)?, &policy, &flags)?;
     let delay = Duration::from_millis(500);
-    let proxy = Proxy::start(&plane, Fault { delay })?;
+    let proxy = Proxy::start(&plane, Fault { delay, ..Fault::default() })?;
     let through = account.kubeconfig(&plane, Some(&proxy.server()))?;
     let begun = Instant::now();
     same(&scene.plan(&through, &policy, &flags)?, &direct)?;
