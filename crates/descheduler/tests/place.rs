@@ -38,8 +38,9 @@ Options:
                                      by itself]
       --scheduler-version <VERSION>  The version of kube-scheduler: 1.34, 1.35, 1.36 or 1.37
                                      [default: 1.36, or what the live cluster has]
-      --now <RFC3339>                The moment that ages are counted from [default: the newest
-                                     timestamp in the cluster files, or now]
+      --now <RFC3339>                The moment that ages are counted from [default: that of a
+                                     capture, else the newest timestamp in the cluster files; live:
+                                     now]
   -o, --output <FORMAT>              How to print the answer [default: text; json for cases]
                                      [possible values: text, json]
   -h, --help                         Print help
@@ -282,9 +283,13 @@ error: cannot read `none.yaml`: No such file or directory (os error 2)
 #[test]
 fn versions() {
     let plan = "plan --policy policy.yaml --cluster dump --placement off --scheduler-version";
-    descheduler(&format!("{plan} 1.37")).assert().code(0).stderr_eq("");
+    descheduler(&format!("{plan} 1.37")).assert().code(0).stderr_eq(str![[r#"
+note: no `--history` is given, so it cannot be seen whether pods move in a loop from one run to the next
+
+"#]]);
     descheduler(&format!("{plan} v1.29.4")).assert().code(0).stderr_eq(str![[r#"
 note: kube-scheduler v1.29.4 is not known (known: 1.34, 1.35, 1.36, 1.37); it is taken for 1.34
+note: no `--history` is given, so it cannot be seen whether pods move in a loop from one run to the next
 
 "#]]);
     descheduler(&format!("{plan} newest")).assert().code(1).stdout_eq("").stderr_eq(str![[r#"

@@ -72,8 +72,10 @@ fn usage(error: &clap::Error, printer: &mut Printer) -> Result<ExitCode, CliErro
         true => error.render().ansi().to_string(),
         false => error.render().to_string(),
     };
+    // Below a command its own usage says more than a list of all commands.
     if error.kind() == ErrorKind::InvalidSubcommand
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && !render(false).contains("Usage: descheduler explain")
     {
         return Err(unknown(word));
     }
