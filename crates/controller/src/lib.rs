@@ -7,10 +7,12 @@
 //!                   |                           +------ carry: Execution <-- cycle <-- run: the loop
 //!                   v                                       | sight            |
 //!                 Store --> Snapshot, or why there is none -+---- plan --------+--> observe: News
+//!                                                               admin: health, the plan  <--+
 //! ```
 //!
 //! Nothing here decides anything: what is to be done stands in a plan.
 
+pub mod admin;
 mod api;
 mod carry;
 mod client;

@@ -2,13 +2,15 @@
 //! metrics, events or pages of it.
 //!
 //! ```text
-//!  News::Policy, News::Lease             at any time
+//!  News::Policy, News::Lease, News::Serving  at any time
+//!  News::Synced                              once, before the first cycle
 //!  News::Begun -> Skipped -> Ended       a cycle that could not be planned
 //!              -> Settled* -> Planned -> Decided* -> Ended
 //! ```
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,10 +30,14 @@ pub trait Listener: Send + Sync {
 /// What has happened. What is large is shared, so all of it can be kept.
 #[derive(Clone)]
 pub enum News {
+    /// The whole cluster has been read.
+    Synced,
     /// A policy is in use from now on, or a new one cannot be.
     Policy(PolicyNews),
     /// Whether this process may act has changed. Not told where there is no leader election.
     Lease(LeaseNews),
+    /// About the HTTPS endpoint.
+    Serving(ServingNews),
     /// A cycle begins.
     Begun(Begun),
     /// It is known what became of an eviction of an earlier cycle whose answer was lost, or which
@@ -70,6 +76,17 @@ pub enum LeaseNews {
     Released,
     /// It is not ours, and could not be asked for.
     Failed(String),
+}
+
+/// About the HTTPS endpoint (docs/spec/runtime.md section 9).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServingNews {
+    /// It answers from now on.
+    Listening(SocketAddr),
+    /// The certificate in this file has changed and is in use.
+    CertificateReplaced(String),
+    /// The certificate in this file has changed and cannot be used, so the last good one stays: why.
+    CertificateUnusable(String, String),
 }
 
 /// A cycle begins.

@@ -88,6 +88,7 @@ impl Service {
             synced = stores.synced(attempts) => synced?,
             () = stop.wait() => return Ok(None),
         }
+        self.audience.tell(&News::Synced);
         self.audience.tell(&News::Policy(PolicyNews::Used(policy.clone())));
         let (candidacy, mut tenure) = match &self.lease {
             Some(lease) => {

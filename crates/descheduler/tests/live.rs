@@ -141,6 +141,47 @@ fn a_cycle_whose_evictions_all_failed_is_no_success() {
 }
 
 #[test]
+fn an_endpoint_that_cannot_be_had_is_told_before_anything_else() {
+    let bind = || TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = |of: &TcpListener| of.local_addr().expect("an address").port();
+    let taken = bind();
+    let (port, free) = (port(&taken), port(&bind()));
+    let listen = "error: failed to create listener: failed to listen on ";
+    let choose = "help: choose another port with `--secure-port`, or 0 to serve nothing\n";
+    for (flags, said) in [
+        (
+            format!("--secure-port {port} --bind-address 127.0.0.1"),
+            format!("{listen}127.0.0.1:{port}: [..] in use [..]\n{choose}"),
+        ),
+        (
+            "--secure-port 70000".to_owned(),
+            format!("{listen}0.0.0.0:70000: listen tcp: address 70000: invalid port\n"),
+        ),
+        (
+            format!("--secure-port {free} --tls-min-version foo"),
+            "error: unknown tls version \"foo\"\n".to_owned(),
+        ),
+        (
+            format!("--secure-port {free} --tls-cert-file /nope --tls-private-key-file /nope"),
+            "error: open /nope: No such file or directory [..]\n".to_owned(),
+        ),
+        (
+            format!("--secure-port {free} --tls-cert-file /nope"),
+            "error: a certificate and its key come together: `--tls-private-key-file` is \
+             missing\n"
+                .to_owned(),
+        ),
+    ] {
+        let run = format!("--policy-config-file policy.yaml --kubeconfig nowhere {flags}");
+        descheduler(&run).assert().code(1).stdout_eq("").stderr_eq(said);
+    }
+    // Where nothing is served, nothing is looked at.
+    let none = "--policy-config-file policy.yaml --kubeconfig nowhere --secure-port 0 \
+                --tls-min-version foo";
+    descheduler(none).assert().code(1).stderr_eq("error: cannot use the kubeconfig [..]\n");
+}
+
+#[test]
 fn a_loop_ends_well_when_it_is_told_to() {
     let evictions = Evictions::default();
     let address = serve(&objects(), &[], &evictions);

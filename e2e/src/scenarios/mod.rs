@@ -2,6 +2,7 @@
 //! section 18).
 
 mod deploy;
+mod endpoint;
 mod evict;
 mod fixture;
 mod plan;
@@ -44,6 +45,8 @@ pub(crate) const ALL: &[(&str, Scenario)] = &[
     ("15-hangs-in-termination", evict::hangs),
     ("16-told-to-stop", evict::told_to_stop),
     ("17-policy-changes", steady::policy_changes),
+    ("19-certificate-replaced", endpoint::certificate_replaced),
+    ("19-health", endpoint::health),
     ("21-dry-run", steady::dry_run),
     ("21-plan-writes-nothing", plan::writes_nothing),
     ("23-watch-list-off", plan::watch_list_off),

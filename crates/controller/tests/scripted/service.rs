@@ -145,7 +145,7 @@ async fn a_request_says_who_asks_and_for_which_pod() {
     );
     assert_eq!(ended.to_string(), "cycle 1: 1 to evict, 0 kept; 1 Evicted; took 0.0 s");
     let heard: Vec<&str> = ear.heard().iter().map(|news| word(news)).collect();
-    assert_eq!(heard, ["policy", "begun", "planned", "decided", "ended"]);
+    assert_eq!(heard, ["synced", "policy", "begun", "planned", "decided", "ended"]);
 }
 
 fn word(news: &News) -> &'static str {
@@ -153,6 +153,8 @@ fn word(news: &News) -> &'static str {
         News::Policy(PolicyNews::Used(_)) => "policy",
         News::Policy(PolicyNews::Refused(_)) => "refused",
         News::Lease(_) => "lease",
+        News::Serving(_) => "serving",
+        News::Synced => "synced",
         News::Begun(_) => "begun",
         News::Settled(_) => "settled",
         News::Skipped(_) => "skipped",
@@ -192,7 +194,7 @@ async fn a_dry_run_asks_for_nothing() {
     assert_eq!(server.calls().len(), 0);
     assert_eq!((ended.planned, ended.verdict()), (2, Verdict::Fine));
     let heard: Vec<&str> = ear.heard().iter().map(|news| word(news)).collect();
-    assert_eq!(heard, ["policy", "begun", "planned", "ended"]);
+    assert_eq!(heard, ["synced", "policy", "begun", "planned", "ended"]);
     assert_eq!(ended.to_string(), "cycle 1 (dry run): 2 to evict, 0 kept; took 0.0 s");
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -117,7 +118,7 @@ pub(crate) struct ElectionArgs {
 pub(crate) struct ServingArgs {
     /// Where to listen
     #[arg(long, value_name = "IP", default_value = "0.0.0.0")]
-    pub(crate) bind_address: String,
+    pub(crate) bind_address: IpAddr,
 
     /// The port; 0 for none
     #[arg(long, value_name = "PORT", default_value = "10258", allow_negative_numbers = true)]

@@ -15,7 +15,7 @@ use super::{scheduler, validate};
 use crate::cli::InputArgs;
 use crate::error::CliError;
 use crate::input;
-use crate::output::{Note, notes};
+use crate::output::{LIVE, Note, notes};
 use crate::printer::Printer;
 use crate::progress::Progress;
 
@@ -156,7 +156,7 @@ impl World {
 
     /// What faults are in.
     pub(crate) fn place(&self) -> &'static str {
-        if self.is_live { "the cluster" } else { "the cluster files" }
+        if self.is_live { LIVE } else { "the cluster files" }
     }
 
     pub(crate) fn new(ingest: Ingest, now: Option<Timestamp>) -> Self {

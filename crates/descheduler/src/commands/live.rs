@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::inputs::World;
 use crate::error::CliError;
-use crate::output::Note;
+use crate::output::notes;
 use crate::printer::Printer;
 
 /// So often in a row a kind may fail to be read, which takes some six seconds.
@@ -102,14 +102,7 @@ impl Live {
             stores.into_world(now.unwrap_or_else(clock::now), ATTEMPTS_MAX).await
         };
         let world = runtime.block_on(read).map_err(failed)?;
-        let notes = world.missing.iter().map(|missing| Note {
-            strategy: None,
-            text: format!(
-                "no right to read {}, so {}; {}",
-                missing.resource, missing.without, missing.problem
-            ),
-        });
-        let notes = notes.collect();
+        let notes = notes::unreadable(&world.missing).collect();
         let descheduler_controller::World { snapshot, anomalies, missing: _ } = world;
         Ok(World { snapshot, anomalies, notes, is_live: true })
     }

@@ -1,12 +1,14 @@
 //! `descheduler` without a command: the service, or one cycle where no interval is given.
 
 mod log;
+mod serving;
 mod source;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
+use descheduler_controller::admin::Board;
 use descheduler_controller::observe::{Audience, Ended, Verdict};
 use descheduler_controller::{LeaseSettings, Options, Rate, Service, Stop};
 use descheduler_engine::Pace;
@@ -30,9 +32,15 @@ pub(crate) fn run(arguments: &ServiceArgs, printer: &mut Printer) -> Result<Exit
     })?;
     let inputs = inputs_of(arguments)?;
     let lease = lease(election, arguments.descheduling_interval.is_zero())?;
+    let rate = rate(client.client_connection_qps, client.client_connection_burst)?;
     remark(arguments, printer);
 
-    let rate = rate(client.client_connection_qps, client.client_connection_burst)?;
+    // Served until the very end, and from the start: a probe need not wait for the cluster.
+    let admin = serving::bind(&arguments.serving, printer)?;
+    let board = Arc::new(Board::new(lease.is_some()));
+    let log = Log::new(arguments.logging.verbosity);
+    let audience = Audience::new(vec![Arc::new(log), board.clone()]);
+    let _served = admin.map(|admin| serving::start(admin, board, &audience)).transpose()?;
     let live = Live::connect_at(inputs.kubeconfig.as_deref(), rate)?;
     let source = Source::Live(live);
     let scheduler = scheduler::read(&inputs.scheduler, &source, printer)?;
@@ -46,7 +54,7 @@ pub(crate) fn run(arguments: &ServiceArgs, printer: &mut Printer) -> Result<Exit
     let service = Service {
         api,
         options: Options { metrics: true },
-        audience: Audience::new(vec![Arc::new(Log::new(arguments.logging.verbosity))]),
+        audience,
         interval: arguments.descheduling_interval,
         dry_run: arguments.dry_run,
         background: features.evictions_in_background,

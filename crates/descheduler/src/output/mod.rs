@@ -12,9 +12,13 @@ pub(crate) mod text;
 pub(crate) mod validate;
 
 use descheduler_cluster::{Anomaly, Snapshot};
+use descheduler_controller::observe::Planned;
 use descheduler_engine::{Plan, Policy};
 
 use crate::commands::inputs::World;
+
+/// What faults of a live cluster are in.
+pub(crate) const LIVE: &str = "the cluster";
 
 /// Everything that a format may tell.
 pub(crate) struct Outcome<'o> {
@@ -43,6 +47,16 @@ impl<'o> Outcome<'o> {
         notes.extend(notes::modes(policy));
         notes.extend(of_world.iter().cloned());
         Self { snapshot, policy, plan, anomalies, notes, place: world.place() }
+    }
+
+    /// The plan of a cycle of the service.
+    pub(crate) fn of_live(planned: &'o Planned) -> Self {
+        let Planned { world, missing, policy, plan, .. } = planned;
+        let (snapshot, anomalies) = &**world;
+        let mut notes = notes::of_plan(snapshot, plan, true);
+        notes.extend(notes::modes(policy));
+        notes.extend(notes::unreadable(missing));
+        Self { snapshot, policy, plan, anomalies, notes, place: LIVE }
     }
 
     /// The name of a profile.

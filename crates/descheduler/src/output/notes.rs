@@ -2,6 +2,7 @@
 //! have to say.
 
 use descheduler_cluster::{Ingest, Kind, Snapshot};
+use descheduler_controller::Missing;
 use descheduler_engine::{Plan, Policy, Profile};
 use jiff::Timestamp;
 
@@ -31,6 +32,14 @@ pub(crate) fn skipped(ingest: &Ingest) -> Option<Note> {
     let objects = count(usize::try_from(all).unwrap_or(usize::MAX), "object");
     let text = format!("skipped {objects} of kinds that no rule looks at: {}", named.join(", "));
     (!named.is_empty()).then_some(Note { strategy: None, text })
+}
+
+/// Kinds of a live cluster that may not be read.
+pub(crate) fn unreadable(missing: &[Missing]) -> impl Iterator<Item = Note> {
+    missing.iter().map(|Missing { resource, problem, without }| Note {
+        strategy: None,
+        text: format!("no right to read {resource}, so {without}; {problem}"),
+    })
 }
 
 /// Without these nothing can be planned, or not well.

@@ -55,6 +55,12 @@ containers:
     livenessProbe:
       {{- toYaml . | nindent 6 }}
     {{- end }}
+    {{- if eq .Values.kind "Deployment" }}
+    {{- with .Values.readinessProbe }}
+    readinessProbe:
+      {{- toYaml . | nindent 6 }}
+    {{- end }}
+    {{- end }}
     {{- with .Values.resources }}
     resources:
       {{- toYaml . | nindent 6 }}

@@ -4,7 +4,9 @@ use std::fmt::Display;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
-use descheduler_controller::observe::{Decided, LeaseNews, Listener, News, Planned, PolicyNews};
+use descheduler_controller::observe::{
+    Decided, LeaseNews, Listener, News, Planned, PolicyNews, ServingNews,
+};
 use descheduler_controller::{Missing, clock};
 use descheduler_engine::{Eviction, Fate, Reason, Settled};
 
@@ -100,6 +102,21 @@ impl Listener for Log {
                     self.line("warn", &format!("cannot ask for the lease: {why}"));
                 }
             },
+            News::Serving(news) => match news {
+                ServingNews::Listening(address) => {
+                    self.line("info", &format!("serving securely on {address}"));
+                }
+                ServingNews::CertificateReplaced(path) => {
+                    self.line(
+                        "info",
+                        &format!("the certificate {path} was replaced and is in use"),
+                    );
+                }
+                ServingNews::CertificateUnusable(path, why) => {
+                    let text = "cannot be used, the old one stays";
+                    self.line("error", &format!("the new certificate {path} {text}: {why}"));
+                }
+            },
             News::Settled(news) => {
                 let pod = &news.eviction.pod;
                 let was = match news.settled {
@@ -113,7 +130,7 @@ impl Listener for Log {
                 self.line("info", &format!("cycle {} begins", begun.cycle));
             }
             News::Planned(planned) => self.planned(planned),
-            News::Begun(_) => {}
+            News::Begun(_) | News::Synced => {}
             News::Decided(decided) => self.decided(decided),
             News::Ended(ended) => {
                 let level = if ended.skipped.is_some() { "warn" } else { "info" };
