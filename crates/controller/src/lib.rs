@@ -7,7 +7,7 @@
 //!                   |                           +------ carry: Execution <-- cycle <-- run: the loop
 //!                   v                                       | sight            |
 //!                 Store --> Snapshot, or why there is none -+---- plan --------+--> observe: News
-//!                                                               admin: health, the plan  <--+
+//!                                                      admin: health, the plan; metrics <---+
 //! ```
 //!
 //! Nothing here decides anything: what is to be done stands in a plan.
@@ -22,6 +22,7 @@ mod dump;
 mod evict;
 mod lease;
 mod limiter;
+pub mod metrics;
 pub mod observe;
 mod run;
 mod sight;

@@ -33,8 +33,8 @@ fn ask(plane: &Plane, port: u16, path: &str, trust: &str) -> Result<String> {
 /// Believes any certificate, as the kubelet does.
 const ANY: &str = "--insecure-skip-tls-verify";
 
-/// 19: probes are answered from the start on, readiness follows the work, the plan can be looked at,
-/// and a second process on the same port says what is wrong.
+/// 19: probes are answered from the start on, readiness follows the work, metrics have upstream's
+/// names, the plan can be looked at, and a second process on the same port says what is wrong.
 pub(super) fn health(scene: &Scene<'_>) -> Result<()> {
     let plane = busy(scene)?;
     let policy = scene.file("policy.yaml", POLICY)?;
@@ -52,6 +52,16 @@ pub(super) fn health(scene: &Scene<'_>) -> Result<()> {
     let plan = service.plan("")?;
     ensure!(plan["evictions"].as_array().is_some_and(|all| !all.is_empty()), "{plan}");
     ensure!(shown["evictions"] == plan["evictions"], "{shown}\nis not\n{plan}");
+    let metrics = get("/metrics")?;
+    for line in [
+        "descheduler_pods_evicted_total{result=\"success\",strategy=\"PodLifeTime\",profile=\"all\",",
+        "descheduler_pods_evicted{result=\"success\",strategy=\"PodLifeTime\",profile=\"all\",",
+        "descheduler_loop_duration_seconds_count 1\n",
+        "descheduler_policy_valid 1\n",
+        "process_cpu_seconds_total ",
+    ] {
+        ensure!(metrics.contains(line), "{line} is not in\n{metrics}");
+    }
 
     let second = service.start(&flags)?.wait()?;
     let listen = format!("failed to create listener: failed to listen on 0.0.0.0:{port}");

@@ -3,6 +3,7 @@
 
 mod dump;
 mod lease;
+mod metrics;
 mod server;
 mod service;
 mod toys;

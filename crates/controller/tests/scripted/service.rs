@@ -20,7 +20,7 @@ async fn once(service: &Service, policy: Policy) -> Ended {
 }
 
 /// Answers evictions by what is written for their pods, one word a request, then `201`.
-fn answering(answers: &str) -> impl FnMut(&Call) -> Option<Answer> + Send + 'static {
+pub(crate) fn answering(answers: &str) -> impl FnMut(&Call) -> Option<Answer> + Send + 'static {
     let mut words: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for word in answers.split_whitespace() {
         let (pod, words_of) = word.split_once('=').expect("pod=answers");

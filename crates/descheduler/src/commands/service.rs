@@ -8,12 +8,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
-use descheduler_controller::admin::Board;
-use descheduler_controller::observe::{Audience, Ended, Verdict};
+use descheduler_controller::observe::{Audience, Ended, Listener, Verdict};
 use descheduler_controller::{LeaseSettings, Options, Rate, Service, Stop};
 use descheduler_engine::Pace;
 
 use self::log::Log;
+use self::serving::Prepared;
 use self::source::PolicyFile;
 use super::inputs::{self, Source};
 use super::live::{self, Live};
@@ -36,11 +36,12 @@ pub(crate) fn run(arguments: &ServiceArgs, printer: &mut Printer) -> Result<Exit
     remark(arguments, printer);
 
     // Served until the very end, and from the start: a probe need not wait for the cluster.
-    let admin = serving::bind(&arguments.serving, printer)?;
-    let board = Arc::new(Board::new(lease.is_some()));
-    let log = Log::new(arguments.logging.verbosity);
-    let audience = Audience::new(vec![Arc::new(log), board.clone()]);
-    let _served = admin.map(|admin| serving::start(admin, board, &audience)).transpose()?;
+    let prepared = Prepared::new(&arguments.serving, lease.is_some(), printer)?;
+    let mut listeners: Vec<Arc<dyn Listener>> =
+        vec![Arc::new(Log::new(arguments.logging.verbosity))];
+    listeners.extend(prepared.iter().flat_map(Prepared::listeners));
+    let audience = Audience::new(listeners);
+    let _served = prepared.map(|prepared| prepared.start(&audience)).transpose()?;
     let live = Live::connect_at(inputs.kubeconfig.as_deref(), rate)?;
     let source = Source::Live(live);
     let scheduler = scheduler::read(&inputs.scheduler, &source, printer)?;

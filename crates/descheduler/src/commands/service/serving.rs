@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use descheduler_controller::admin::{
-    Admin, AdminError, Board, Endpoint, PairFiles, Served, Site, SniPair, TlsError, TlsSettings,
+    Admin, AdminError, Board, Endpoint, Page, PairFiles, Served, Site, SniPair, TlsError,
+    TlsSettings,
 };
-use descheduler_controller::observe::{Audience, Planned};
+use descheduler_controller::metrics::{Build, Metrics};
+use descheduler_controller::observe::{Audience, Listener, Planned};
 use http::HeaderValue;
 
 use crate::cli::service::ServingArgs;
@@ -16,11 +18,47 @@ use crate::error::CliError;
 use crate::output::{self, Outcome};
 use crate::printer::Printer;
 
-/// Takes the port and reads the certificates; `None` where nothing is to be served.
-pub(super) fn bind(
-    arguments: &ServingArgs,
-    printer: &mut Printer,
-) -> Result<Option<Admin>, CliError> {
+/// An endpoint that has its port, and what it will tell of.
+pub(super) struct Prepared {
+    admin: Admin,
+    board: Arc<Board>,
+    metrics: Option<Arc<Metrics>>,
+}
+
+impl Prepared {
+    /// Takes the port and reads the certificates; `None` where nothing is to be served.
+    pub(super) fn new(
+        arguments: &ServingArgs,
+        elects: bool,
+        printer: &mut Printer,
+    ) -> Result<Option<Self>, CliError> {
+        let Some(admin) = bind(arguments, printer)? else { return Ok(None) };
+        let metrics = || {
+            let version = env!("CARGO_PKG_VERSION").to_owned();
+            let build = Build { version, ..Build::default() };
+            Arc::new(Metrics::new(build, elects).with_process())
+        };
+        let metrics = (!arguments.disable_metrics).then(metrics);
+        Ok(Some(Self { admin, board: Arc::new(Board::new(elects)), metrics }))
+    }
+
+    /// Who has to hear what the service tells.
+    pub(super) fn listeners(&self) -> impl Iterator<Item = Arc<dyn Listener>> + use<> {
+        let board: Arc<dyn Listener> = self.board.clone();
+        let metrics = self.metrics.clone().map(|metrics| metrics as Arc<dyn Listener>);
+        [board].into_iter().chain(metrics)
+    }
+
+    /// Begins to answer.
+    pub(super) fn start(self, audience: &Audience) -> Result<Served, CliError> {
+        let Self { admin, board, metrics } = self;
+        let metrics = metrics.map(|metrics| Arc::new(move |(): &()| metrics.page()) as Page<()>);
+        let site = Site::new(board, Arc::new(plan), metrics);
+        admin.start(site, audience.clone()).map_err(CliError::environment)
+    }
+}
+
+fn bind(arguments: &ServingArgs, printer: &mut Printer) -> Result<Option<Admin>, CliError> {
     if arguments.secure_port <= 0 {
         return Ok(None);
     }
@@ -51,16 +89,6 @@ pub(super) fn bind(
         printer.note(remark);
     }
     Ok(Some(admin))
-}
-
-/// Begins to answer.
-pub(super) fn start(
-    admin: Admin,
-    board: Arc<Board>,
-    audience: &Audience,
-) -> Result<Served, CliError> {
-    let site = Site::new(board, Arc::new(plan), None);
-    admin.start(site, audience.clone()).map_err(CliError::environment)
 }
 
 fn tls(arguments: &ServingArgs) -> Result<TlsSettings, TlsError> {
