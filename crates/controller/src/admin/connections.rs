@@ -33,7 +33,7 @@ const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
 /// A request is read by then (upstream: 32 s), which is also how long a connection may be idle.
 const HEADER_MAX: Duration = Duration::from_secs(32);
 
-/// The longest request, headers included.
+/// The longest request, headers included, give or take what comes in one piece.
 const HEADER_BYTES_MAX: usize = 64 * 1024;
 
 /// A connection that was open so long is ended after the request that is being answered.
