@@ -194,8 +194,14 @@ impl<'s> Placer<'s> {
         node: NodeId,
         here: &[i64],
     ) -> Result<(), String> {
-        if self.model.snapshot().node(node).flawed {
+        let there = self.model.snapshot().node(node);
+        if there.flawed {
             return Err("of which not everything could be read".to_owned());
+        }
+        // Whoever tolerates every taint is sent there by the scheduler, though no strategy has an
+        // opinion on such a node. It comes from one that is ready.
+        if !there.ready {
+            return Err("which is not ready".to_owned());
         }
         let mut judges = self.judges.iter().zip(here);
         let worse = judges.find(|(seated, here)| seated.judge.standing(view, pod, node) > **here);
