@@ -74,9 +74,12 @@ impl Memory {
                 ended.planned = planned.plan.evictions.len();
                 let runs = &planned.plan.report.runs;
                 ended.refused = runs.iter().map(|run| run.refusals.len()).sum();
-                service.audience.tell(&News::Planned(planned));
+                service.audience.tell(&News::Planned(planned.clone()));
                 if !service.dry_run {
                     ended.receipt = self.carry_out(service, &around, clock, execution).await;
+                    let Planned { world, policy, plan, .. } = &*planned;
+                    let made = ended.receipt.made(plan);
+                    self.history = mem::take(&mut self.history).with_made(&world.0, policy, made);
                 }
             }
         }
@@ -139,7 +142,7 @@ impl Memory {
         let make = move || {
             let mut clock = StrategyClock::default();
             let begun = Instant::now();
-            let history = history.seen(&world.0, policy.loop_breaker);
+            let history = history.seen(&world.0, policy.loop_breaker, &open);
             let plan = plan_beside(&world.0, &policy, &history, &open, &mut clock);
             let planned = Instant::now();
             let execution = Audited::check(&plan, &world.0, &policy)
@@ -150,8 +153,7 @@ impl Memory {
                 audit: planned.elapsed(),
                 strategies: clock.spent,
             };
-            // What is not carried out is forgotten when its pod is seen where it was.
-            let history = history.after(&world.0, &policy, &plan);
+            let history = history.judged(&world.0, &policy, &plan);
             Made { plan, execution, history, spent }
         };
         spawn_blocking(make).await.ok()

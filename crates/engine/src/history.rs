@@ -8,7 +8,9 @@
 //!
 //! [`History::seen`] looks up what came in place of the pods that went, [`plan`](crate::plan())
 //! asks before it moves a pod, and [`History::after`] judges the moves by what was planned and adds
-//! the new ones. All times are those of snapshots.
+//! the new ones. All times are those of snapshots. Whoever carries the plan out calls the two halves
+//! of `after` by themselves: [`History::judged`], and [`History::with_made`] once it is known what
+//! was made.
 //!
 //! # What helps
 //!
@@ -42,7 +44,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use descheduler_cluster::{PodId, Snapshot};
 use jiff::Timestamp;
 
-use crate::decision::Refusal;
+use crate::decision::{Eviction, Refusal};
+use crate::execution::Open;
 use crate::plan::Plan;
 use crate::policy::Policy;
 use crate::strategy::Purpose;
@@ -139,16 +142,19 @@ impl History {
     }
 
     /// Looks up in a new snapshot what became of the moves. A move whose pod is still where it was
-    /// was not carried out, and is forgotten, as is what is too old to matter.
+    /// was not carried out, and is forgotten unless its eviction is still open, as is what is too old
+    /// to matter.
     #[must_use]
-    pub fn seen(mut self, snapshot: &Snapshot, breaker: LoopBreaker) -> Self {
+    pub fn seen(mut self, snapshot: &Snapshot, breaker: LoopBreaker, open: &Open) -> Self {
         if self == Self::default() {
             return self;
         }
         let now = snapshot.taken_at();
         let pods = Pods::of(snapshot, &self.moves);
+        let open: BTreeSet<&str> = open.iter().map(|eviction| &*eviction.pod.uid).collect();
         self.moves.retain(|moved| {
-            now.duration_since(moved.at) < breaker.max && !pods.is_on(&moved.uid, &moved.from)
+            let stays = pods.is_on(&moved.uid, &moved.from) && !open.contains(&*moved.uid);
+            now.duration_since(moved.at) < breaker.max && !stays
         });
         self.failures.retain(|_, Failures { whole, subjects }| {
             whole.take_if(|streak| breaker.forgets(streak, now));
@@ -158,7 +164,8 @@ impl History {
         let successors = self.moves.iter().filter_map(|moved| moved.successor.clone());
         let mut taken: BTreeSet<String> = successors.collect();
         for moved in &mut self.moves {
-            if moved.successor.is_none() {
+            // Nothing comes in place of a pod that is still there.
+            if moved.successor.is_none() && !pods.is_on(&moved.uid, &moved.from) {
                 moved.successor = pods.successor(moved, &taken);
                 taken.extend(moved.successor.clone());
             }
@@ -169,12 +176,33 @@ impl History {
         self
     }
 
-    /// Judges the moves by what was planned now, and adds those that were planned.
+    /// Judges the moves by what was planned now, and adds those that were planned, where nobody can
+    /// say yet what is made of them.
     #[must_use]
-    pub fn after(mut self, snapshot: &Snapshot, policy: &Policy, plan: &Plan) -> Self {
-        let now = snapshot.taken_at();
+    pub fn after(self, snapshot: &Snapshot, policy: &Policy, plan: &Plan) -> Self {
+        self.judged(snapshot, policy, plan).with_made(snapshot, policy, &plan.evictions)
+    }
+
+    /// Judges the moves by what was planned now.
+    #[must_use]
+    pub fn judged(mut self, snapshot: &Snapshot, policy: &Policy, plan: &Plan) -> Self {
         self.judge(snapshot, policy, plan);
-        for eviction in &plan.evictions {
+        self.drop_surplus_streaks();
+        self
+    }
+
+    /// Adds the moves that were made of a plan for the snapshot, or may have been: those of
+    /// [`Receipt::made`](crate::Receipt::made). What came to a pod without our doing says nothing
+    /// about the strategy that had wanted it.
+    #[must_use]
+    pub fn with_made<'p>(
+        mut self,
+        snapshot: &Snapshot,
+        policy: &Policy,
+        made: impl IntoIterator<Item = &'p Eviction>,
+    ) -> Self {
+        let now = snapshot.taken_at();
+        for eviction in made {
             let pod = snapshot.pod(eviction.pod);
             // Of a pod that has ended its owner has made the next one long since.
             let purpose = policy.purpose(eviction.strategy);
@@ -195,7 +223,6 @@ impl History {
         self.moves.sort_by_key(|moved| moved.at);
         let surplus = self.moves.len().saturating_sub(MOVES_MAX);
         self.moves.drain(..surplus);
-        self.drop_surplus_streaks();
         self
     }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use descheduler_cluster::Snapshot;
 use descheduler_engine::{
-    Eviction, History, Plan, Policy, Reason, Refusal, Subject, Unobserved, Violation, audit, plan,
+    Eviction, History, Open, Plan, Policy, Reason, Refusal, Subject, Unobserved, Violation, audit,
+    plan,
 };
 use jiff::Timestamp;
 
@@ -193,7 +194,7 @@ impl Stage {
         let evicted: Vec<_> = plan.evictions.iter().map(|eviction| eviction.pod).collect();
         let history = history.after(snapshot, policy, plan);
         let (world, fates) = world.turn(&evicted, &policy.scheduler, chance);
-        let history = history.seen(world.snapshot(), policy.loop_breaker);
+        let history = history.seen(world.snapshot(), policy.loop_breaker, &Open::default());
         for (moved, fate) in cycle.moves.iter_mut().zip(fates) {
             match fate {
                 Fate::Landed(node) => {

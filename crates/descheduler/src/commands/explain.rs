@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use descheduler_cluster::{NodeId, Snapshot};
-use descheduler_engine::{History, did_you_mean, explain_node, explain_pod};
+use descheduler_engine::{History, Open, did_you_mean, explain_node, explain_pod};
 
 use super::history;
 use super::inputs::{self, Source, World};
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &ExplainArgs, printer: &mut Printer) -> Result<Exit
     let place = source.name();
     let world = source.world(inputs.now)?;
     let World { snapshot, .. } = &world;
-    let history = history.seen(snapshot, policy.loop_breaker);
+    let history = history.seen(snapshot, policy.loop_breaker, &Open::default());
     let screen = printer.screen();
     match &arguments.command {
         ExplainCommand::Pod(_) => {

@@ -4,7 +4,7 @@ use std::mem;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use descheduler_engine::{History, audit, plan};
+use descheduler_engine::{History, Open, audit, plan};
 
 use super::history;
 use super::inputs::{self, Source};
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &PlanArgs, printer: &mut Printer) -> Result<ExitCod
     let world = source.world(inputs.now)?;
     let read_ms = watch.lap_ms();
     let mut clock = StrategyClock::default();
-    let history = history.seen(&world.snapshot, policy.loop_breaker);
+    let history = history.seen(&world.snapshot, policy.loop_breaker, &Open::default());
     let plan = plan(&world.snapshot, &policy, &history, &mut clock);
     let plan_ms = watch.lap_ms();
     let violations = audit(&plan, &world.snapshot, &policy);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-use crate::decision::Reason;
+use crate::decision::{Eviction, Reason};
 use crate::limits::LimitKind;
+use crate::plan::Plan;
 
 use super::open::OpenEviction;
 use super::target::{PodKey, Target};
@@ -128,6 +129,11 @@ impl Fate {
     pub(super) fn left(&self) -> bool {
         matches!(self, Self::Evicted | Self::InBackground | Self::Gone)
     }
+
+    /// Whether it was our doing that the pod leaves, or may have been.
+    fn is_ours(&self) -> bool {
+        matches!(self, Self::Evicted | Self::InBackground | Self::Unknown(_))
+    }
 }
 
 impl Untried {
@@ -167,6 +173,12 @@ pub struct Record {
 }
 
 impl Receipt {
+    /// The moves of the plan that this is the receipt for which were made, or may have been.
+    pub fn made<'p>(&self, plan: &'p Plan) -> impl Iterator<Item = &'p Eviction> {
+        let records = plan.evictions.iter().zip(&self.records);
+        records.filter(|(_, record)| record.fate.is_ours()).map(|(eviction, _)| eviction)
+    }
+
     /// How many evictions of each profile (an index into the policy) and strategy met which fate,
     /// by its code.
     pub fn counts(&self) -> BTreeMap<(usize, &'static str, &'static str), u64> {

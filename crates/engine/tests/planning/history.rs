@@ -2,7 +2,8 @@
 
 use descheduler_cluster::{PodId, Snapshot};
 use descheduler_engine::{
-    History, Limits, LoopBreaker, Policy, Purpose, Step, StrategyDef, Turn, Unobserved, plan,
+    Action, Answer, Audited, Execution, History, Limits, LoopBreaker, Open, Pace, Plan, Policy,
+    Purpose, Receipt, Sight, Step, StrategyDef, Turn, Unobserved, plan_beside,
 };
 use descheduler_testkit::Cluster;
 use descheduler_testkit::fixture::NOW;
@@ -14,11 +15,19 @@ use super::toys::{FIRST, SECOND, policy, propose_one, step_for, text};
 struct Story {
     policy: Policy,
     history: History,
+    open: Open,
+    /// What is answered to each request; `None` where plans are made for somebody else.
+    answer: Option<Answer>,
 }
 
 impl Story {
     fn new(steps: Vec<Step>) -> Self {
-        Self { policy: policy(steps), history: History::default() }
+        Self {
+            policy: policy(steps),
+            history: History::default(),
+            open: Open::default(),
+            answer: None,
+        }
     }
 
     /// Looks at a cluster of pods such as `web-1 a -9`, which are called so, are on this node, or
@@ -27,14 +36,40 @@ impl Story {
     fn look(&mut self, minute: i64, pods: &str) -> String {
         let snapshot = cluster(minute, pods);
         let history = std::mem::take(&mut self.history);
-        let history = history.seen(&snapshot, self.policy.loop_breaker);
-        let plan = plan(&snapshot, &self.policy, &history, &mut Unobserved);
+        let _ = self.open.settle(&snapshot);
+        let history = history.seen(&snapshot, self.policy.loop_breaker, &self.open);
+        let plan = plan_beside(&snapshot, &self.policy, &history, &self.open, &mut Unobserved);
         let told = text(&plan, &snapshot);
-        self.history = history.after(&snapshot, &self.policy, &plan);
+        self.history = match self.answer.clone() {
+            None => history.after(&snapshot, &self.policy, &plan),
+            Some(answer) => {
+                let receipt = self.carry_out(&plan, &snapshot, &answer);
+                let made = receipt.made(&plan);
+                let history = history.judged(&snapshot, &self.policy, &plan);
+                let history = history.with_made(&snapshot, &self.policy, made);
+                self.open.extend(receipt.open);
+                history
+            }
+        };
         // Whoever wrote it down and read it again knows the same.
         let written = self.history.to_string();
         assert_eq!(written.parse().as_ref(), Ok(&self.history), "{written}");
         short(&told)
+    }
+
+    fn carry_out(&self, plan: &Plan, snapshot: &Snapshot, answer: &Answer) -> Receipt {
+        let audited = Audited::check(plan, snapshot, &self.policy).expect("the plan is sound");
+        let mut execution = Execution::new(audited, &self.open, Pace::default());
+        let now = snapshot.taken_at();
+        loop {
+            match execution.next(now, |_| Sight::Same) {
+                Action::Evict(attempt) => {
+                    assert!(execution.record(&attempt, answer.clone(), now));
+                }
+                Action::WaitUntil(until) => panic!("nothing is to be waited for until {until}"),
+                Action::Done(receipt) => return receipt,
+            }
+        }
     }
 }
 
@@ -222,6 +257,41 @@ fn what_was_not_carried_out_is_forgotten() {
     assert_eq!(story.look(5, "web-1 a -9"), "+web-1");
     assert_eq!(story.history.moves().len(), 1);
     assert_eq!(story.look(5, "web-1 a -9"), "+web-1");
+    assert_eq!(story.history.moves().len(), 1);
+}
+
+/// What a pod came to without us says nothing about the strategy that had wanted it.
+#[test]
+fn what_was_not_made_is_not_remembered() {
+    for (answer, told) in [
+        (Answer::Denied("no".to_owned()), "+web-2"),
+        (Answer::Gone, "+web-2"),
+        (Answer::BlockedByBudget { retry_after: None }, "+web-2"),
+        (Answer::Evicted, "-web-2 moved once in 5 minutes until 15"),
+        (Answer::Unknown("500".to_owned()), "-web-2 moved once in 5 minutes until 15"),
+    ] {
+        let mut story = Story::new(vec![off(&FIRST, "a", Purpose::Place)]);
+        story.answer = Some(answer.clone());
+        assert_eq!(story.look(0, "web-1 a -9"), "+web-1");
+        assert_eq!(story.look(5, "web-2 a 3"), told, "{answer:?}");
+    }
+}
+
+/// A pod that may still go has not stayed, and what is made meanwhile does not come in its place.
+#[test]
+fn what_is_open_is_remembered() {
+    let mut story = Story::new(vec![off(&FIRST, "a", Purpose::Place)]);
+    story.answer = Some(Answer::InBackground);
+    assert_eq!(story.look(0, "web-1 a -9"), "+web-1");
+    let open = "an earlier request to evict it may still be carried out";
+    assert_eq!(story.look(5, "web-1 a -9, web-2 b 4"), format!("-web-1 {open}"));
+    assert_eq!(story.history.moves()[0].successor, None);
+    assert_eq!(story.look(9, "web-3 a 6"), "-web-3 moved once in 9 minutes until 19");
+    // When it is given up, the pod has stayed.
+    let mut story = Story::new(vec![off(&FIRST, "a", Purpose::Place)]);
+    story.answer = Some(Answer::InBackground);
+    assert_eq!(story.look(0, "web-1 a -9"), "+web-1");
+    assert_eq!(story.look(11, "web-1 a -9"), "+web-1");
     assert_eq!(story.history.moves().len(), 1);
 }
 
