@@ -11,27 +11,39 @@ const NODES_MIN: usize = 2;
 /// More nodes than this do not come.
 const NODES_MAX: usize = 9;
 
-/// Something that concerns pods.
-pub(crate) fn interfere(world: &mut World, dice: &mut Dice) {
+/// Something that concerns pods, every other time one of those that a plan is about: what happens to
+/// them is what matters most.
+pub(crate) fn interfere(world: &mut World, planned: &[String], dice: &mut Dice) {
     let (what, which) = (dice.pick(7), dice.pick(1000));
-    let pods = world.pods.len();
+    let is_planned = |at: &usize| planned.contains(&world.pods[*at].key.uid);
+    let all = 0..world.pods.len();
+    let mut concerned: Vec<usize> =
+        all.clone().filter(|_| which % 2 == 0).filter(is_planned).collect();
+    if concerned.is_empty() {
+        concerned.extend(all);
+    }
+    let pod = concerned.get(which / 2 % concerned.len().max(1)).copied();
     let workloads = world.workloads.len();
-    match what {
-        0 | 1 if pods > 0 => {
-            let uid = world.pods[which % pods].key.uid.clone();
+    match (what, pod) {
+        (0, Some(pod)) => {
+            let uid = world.pods[pod].key.uid.clone();
             world.terminate(&uid, dice);
         }
-        2 | 3 if workloads > 0 => {
+        (1, Some(pod)) => {
+            let uid = world.pods[pod].key.uid.clone();
+            world.vanish(&uid, dice);
+        }
+        (2 | 3, _) if workloads > 0 => {
             let replicas = dice.pick(7);
             world.workloads[which % workloads].replicas = replicas;
             world.reconcile_soon();
         }
-        4 if pods > 0 => world.pods[which % pods].kept = true,
-        5 if pods > 0 => {
-            let pod = &mut world.pods[which % pods];
+        (4, Some(pod)) => world.pods[pod].kept = true,
+        (5, Some(pod)) => {
+            let pod = &mut world.pods[pod];
             pod.unready = !pod.unready;
         }
-        6 if !world.budgets.is_empty() => {
+        (6, _) if !world.budgets.is_empty() => {
             let at = which % world.budgets.len();
             let budget = &mut world.budgets[at];
             budget.min_available = i64::try_from(which % 4).expect("few");

@@ -65,6 +65,10 @@ impl Planned {
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) key: Key,
+    /// Whether somebody had said by then that the pod must not be evicted.
+    pub(crate) kept: bool,
+    /// Whether an eviction of the pod that was asked for before was still to come.
+    pub(crate) on_its_way: bool,
 }
 
 /// One cycle, when it is over.
@@ -95,9 +99,10 @@ pub(crate) fn notes<'n>(mut notes: impl Iterator<Item = &'n str>) -> Result<(), 
 pub(crate) fn every(cycle: &Cycle<'_>, settings: &Settings) -> Result<(), Failure> {
     limits(cycle, settings)?;
     budgets(cycle)?;
-    protected(cycle, settings)?;
     uids(cycle)?;
+    protected(cycle, settings)?;
     accounts(cycle)?;
+    open(cycle)?;
     improves(cycle, settings)
 }
 
@@ -164,11 +169,12 @@ fn budget_counts(cycle: &Cycle<'_>, budget: &str) -> bool {
 
 /// Nothing is asked for a pod that is protected.
 pub(crate) fn protected(cycle: &Cycle<'_>, settings: &Settings) -> Result<(), Failure> {
-    for Request { key, .. } in &cycle.requests {
+    for Request { key, kept, .. } in &cycle.requests {
         let Some(pod) = cycle.seen.pod(&key.uid) else {
             return Err(Failure::new("protected", format!("{} was not seen", key.name)));
         };
-        if let Some(why) = protection(pod, &cycle.seen, settings) {
+        let meanwhile = kept.then_some("its annotation says so by now");
+        if let Some(why) = protection(pod, &cycle.seen, settings).or(meanwhile) {
             return Err(Failure::new("protected", format!("{}: {why}", key.name)));
         }
     }
@@ -226,6 +232,17 @@ pub(crate) fn uids(cycle: &Cycle<'_>) -> Result<(), Failure> {
     let mut carried = cycle.carried.iter().filter(|one| one.cycle == cycle.number);
     match carried.find(|one| !asked.contains(&one.key)) {
         Some(one) => Err(Failure::new("uids", format!("{:?} was not asked for", one.key))),
+        None => Ok(()),
+    }
+}
+
+/// A pod whose eviction may still come is left alone until it is known that it does not.
+pub(crate) fn open(cycle: &Cycle<'_>) -> Result<(), Failure> {
+    match cycle.requests.iter().find(|request| request.on_its_way) {
+        Some(Request { key, .. }) => {
+            let what = format!("{} is asked for again, but may still go", key.name);
+            Err(Failure::new("open", what))
+        }
         None => Ok(()),
     }
 }

@@ -8,9 +8,11 @@
 //! cases of `cases/` are played again.
 
 mod actors;
+mod broken;
 mod checks;
 mod faults;
 mod lines;
+mod product;
 #[path = "../rules/mod.rs"]
 mod rules;
 mod run;
@@ -29,6 +31,7 @@ use std::{env, fs, thread};
 use descheduler_testkit::Case;
 
 use checks::Failure;
+use product::{Product, Shipped};
 use run::{Figures, run};
 use scenario::{FORMAT, Scenario};
 
@@ -51,7 +54,7 @@ fn seeds() {
             if seed >= end {
                 return Ok(figures);
             }
-            match played(&Scenario::random(seed)) {
+            match played(&Scenario::random(seed), &Shipped) {
                 Ok(more) => figures.add(more),
                 Err(failure) => {
                     // The others need not go on.
@@ -71,7 +74,9 @@ fn seeds() {
         match outcome {
             Ok(figures) => all.add(figures),
             Err((seed, failure)) => {
-                let small = shrink::smallest(Scenario::random(seed), failure.check, played);
+                let small = shrink::smallest(Scenario::random(seed), failure.check, |small| {
+                    played(small, &Shipped)
+                });
                 let about = format!("Seed {seed} fails: {failure}.");
                 panic!("\n{}", small.text(&about));
             }
@@ -86,8 +91,8 @@ fn say(text: &str) {
 }
 
 /// Plays a scenario; a panic is a failure like others.
-fn played(scenario: &Scenario) -> Result<Figures, Failure> {
-    let outcome = catch_unwind(AssertUnwindSafe(|| run(scenario)));
+fn played(scenario: &Scenario, product: &dyn Product) -> Result<Figures, Failure> {
+    let outcome = catch_unwind(AssertUnwindSafe(|| run(scenario, product)));
     outcome.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
@@ -110,7 +115,7 @@ fn cases() {
         let case = Case::parse(&text, FORMAT);
         let scenario = case.and_then(|case| Scenario::parse(&case));
         let scenario = scenario.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        if let Err(failure) = played(&scenario) {
+        if let Err(failure) = played(&scenario, &Shipped) {
             panic!("{}: {failure}", file.display());
         }
     }
@@ -121,12 +126,12 @@ fn cases() {
 fn runs_are_repeatable() {
     for seed in 1..6 {
         let scenario = Scenario::random(seed);
-        let figures = played(&scenario);
-        assert_eq!(played(&Scenario::random(seed)), figures);
+        let figures = played(&scenario, &Shipped);
+        assert_eq!(played(&Scenario::random(seed), &Shipped), figures);
         let text = scenario.text("As it was made.");
         let case = Case::parse(&text, FORMAT).expect("it is a case");
         let again = Scenario::parse(&case).expect("it is a scenario");
         assert_eq!(again.text("As it was made."), text);
-        assert_eq!(played(&again), figures, "{text}");
+        assert_eq!(played(&again, &Shipped), figures, "{text}");
     }
 }

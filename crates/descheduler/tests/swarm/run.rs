@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use descheduler_engine::{
-    Action, Answer, Attempt, Audited, Execution, History, Open, Pace, Plan, Policy, Receipt,
-    Refusal, Sight, Target, Unobserved, plan,
+    Action, Answer, Attempt, Audited, History, Open, Pace, Plan, Policy, Receipt, Refusal, Sight,
+    Target,
 };
 use descheduler_sim::{Chance, Dice};
 use jiff::{SignedDuration, Timestamp};
@@ -15,10 +15,11 @@ use jiff::{SignedDuration, Timestamp};
 use crate::actors;
 use crate::checks::{self, Cycle, Failure, Planned, Request, Settling};
 use crate::faults::{Deed, Faults};
+use crate::product::Product;
 use crate::scenario::Scenario;
-use crate::server::{key_of, look, serve};
+use crate::server::serve;
 use crate::settings::Settings;
-use crate::world::{Carried, World};
+use crate::world::{Carried, Key, World};
 
 /// How far back a look at the cluster may be.
 const STALE_MAX: usize = 2;
@@ -66,9 +67,9 @@ impl fmt::Display for Figures {
 /// # Errors
 ///
 /// A check fails.
-pub(crate) fn run(scenario: &Scenario) -> Result<Figures, Failure> {
-    let policy = scenario.settings.policy();
-    let mut runner = Runner::new(scenario, &policy);
+pub(crate) fn run(scenario: &Scenario, product: &dyn Product) -> Result<Figures, Failure> {
+    let policy = product.policy(&scenario.settings);
+    let mut runner = Runner::new(scenario, &policy, product);
     runner.world.place_soon();
     for _ in 0..scenario.cycles {
         runner.restless_cycle()?;
@@ -83,6 +84,7 @@ struct Runner<'s> {
     scenario: &'s Scenario,
     settings: &'s Settings,
     policy: &'s Policy,
+    product: &'s dyn Product,
     world: World,
     /// The world as it was, latest first.
     before: VecDeque<World>,
@@ -99,11 +101,12 @@ struct Runner<'s> {
 }
 
 impl<'s> Runner<'s> {
-    fn new(scenario: &'s Scenario, policy: &'s Policy) -> Self {
+    fn new(scenario: &'s Scenario, policy: &'s Policy, product: &'s dyn Product) -> Self {
         Self {
             scenario,
             settings: &scenario.settings,
             policy,
+            product,
             world: scenario.world.clone(),
             before: VecDeque::new(),
             history: History::default(),
@@ -129,11 +132,11 @@ impl<'s> Runner<'s> {
         strikes
     }
 
-    /// Others may do something.
-    fn disturb(&mut self) -> bool {
+    /// Others may do something, while pods are to be evicted or between plans.
+    fn disturb(&mut self, planned: &[String]) -> bool {
         let (pods, nodes) = (self.strikes("interference"), self.strikes("nodes"));
         if pods {
-            actors::interfere(&mut self.world, &mut self.others);
+            actors::interfere(&mut self.world, planned, &mut self.others);
         }
         if nodes {
             actors::change_nodes(&mut self.world, &mut self.others);
@@ -149,21 +152,23 @@ impl<'s> Runner<'s> {
         for _ in 0..3 {
             self.before.push_front(self.world.clone());
             self.before.truncate(STALE_MAX);
-            self.disturb();
+            self.disturb(&[]);
             let left = until.duration_since(self.world.now);
             self.advance(self.world.now + (left / 3).max(SignedDuration::ZERO));
         }
         Ok(())
     }
 
-    /// One cycle by what was seen of the world. Answers with what was planned.
+    /// One cycle by what was seen of the world, as `cycle.rs` of the controller goes about it. Answers
+    /// with what was planned.
     fn cycle(&mut self, seen: World) -> Result<(Plan, Vec<Planned>), Failure> {
         self.number += 1;
         self.figures.cycles += 1;
-        let snapshot = seen.snapshot();
+        let snapshot = self.product.see(&seen);
         let _ = self.open.settle(&snapshot);
-        self.history = std::mem::take(&mut self.history).seen(&snapshot, self.policy.loop_breaker);
-        let plan = plan(&snapshot, self.policy, &self.history, &mut Unobserved);
+        let history = std::mem::take(&mut self.history);
+        let history = history.seen(&snapshot, self.policy.loop_breaker, &self.open);
+        let plan = self.product.plan(&snapshot, self.policy, &history, &self.open);
         let notes = plan.report.runs.iter().flat_map(|run| &run.notes);
         checks::notes(notes.map(String::as_str))?;
         let audited = Audited::check(&plan, &snapshot, self.policy)
@@ -172,7 +177,10 @@ impl<'s> Runner<'s> {
         let moves: Vec<Planned> = moves.collect();
         let is_calm = seen.now == self.world.now && self.world.faults.is_calm();
         let began = self.world.now;
-        let (receipt, requests, disturbed) = self.carry_out(audited);
+        let planned: Vec<String> = moves.iter().map(|planned| planned.key.uid.clone()).collect();
+        let (receipt, requests, disturbed) = self.carry_out(audited, &planned);
+        let history = history.judged(&snapshot, self.policy, &plan);
+        self.history = history.with_made(&snapshot, self.policy, receipt.made(&plan));
         let cycle = Cycle {
             number: self.number,
             began,
@@ -186,18 +194,21 @@ impl<'s> Runner<'s> {
         checks::every(&cycle, self.settings)?;
         let moves = cycle.moves;
         self.open.extend(receipt.open);
-        self.history = std::mem::take(&mut self.history).after(&snapshot, self.policy, &plan);
         Ok((plan, moves))
     }
 
     /// Carries a plan out. Answers with what came of it, what was asked for, and whether others did
     /// something meanwhile.
-    fn carry_out(&mut self, audited: Audited<'_>) -> (Receipt, Vec<Request>, bool) {
+    fn carry_out(
+        &mut self,
+        audited: Audited<'_>,
+        planned: &[String],
+    ) -> (Receipt, Vec<Request>, bool) {
         // One after the other, as planned, or several at a time.
         let several = 1 + self.server.pick(4);
         let in_flight_max = if self.world.faults.is_calm() { 1 } else { several };
         let pace = Pace { in_flight_max, ..Pace::default() };
-        let mut execution = Execution::new(audited, &self.open, pace);
+        let mut execution = self.product.execution(audited, &self.open, pace);
         let mut answers: Vec<(Timestamp, Attempt, Answer)> = Vec::new();
         let mut requests = Vec::new();
         let mut disturbed = false;
@@ -208,18 +219,23 @@ impl<'s> Runner<'s> {
                 let (faults, dice) = &mut *blind.borrow_mut();
                 match faults.strikes("unseen", dice) {
                     true => Sight::Unseen,
-                    false => look(&self.world, &key_of(target)),
+                    false => self.product.look(&self.world, target),
                 }
             };
             match execution.next(now, look) {
                 Action::Evict(attempt) => {
-                    requests.push(Request { key: key_of(&attempt.target) });
+                    let key = self.product.request(&self.world, &attempt.target);
+                    let kept = self.world.pod(&key.uid).is_some_and(|pod| pod.kept);
+                    let on_its_way = self.world.is_on_its_way(&key);
+                    requests.push(Request { key: key.clone(), kept, on_its_way });
                     self.figures.requests += 1;
-                    answers.extend(self.ask(attempt));
+                    let (span, answer) = self.ask(key);
+                    let answer = self.product.hear(answer);
+                    answers.extend(answer.map(|answer| (now + span, attempt, answer)));
                 }
                 Action::WaitUntil(until) => {
                     let next = answers.iter().map(|(at, ..)| *at).min();
-                    disturbed |= self.disturb();
+                    disturbed |= self.disturb(planned);
                     self.advance(next.map_or(until, |next| next.min(until)));
                     let now = self.world.now;
                     for (at, attempt, answer) in std::mem::take(&mut answers) {
@@ -234,10 +250,9 @@ impl<'s> Runner<'s> {
         }
     }
 
-    /// The API server is asked for an eviction. Answers with what it says, and when, if it does.
-    fn ask(&mut self, attempt: Attempt) -> Option<(Timestamp, Attempt, Answer)> {
-        let key = key_of(&attempt.target);
-        let (now, cycle) = (self.world.now, self.number);
+    /// The API server is asked for an eviction. Answers with when it says what, if it does.
+    fn ask(&mut self, key: Key) -> (SignedDuration, Option<Answer>) {
+        let cycle = self.number;
         let second = SignedDuration::from_secs(1);
         let deed = self.world.faults.deed(&mut self.server);
         self.figures.faults += u64::from(!matches!(deed, Deed::Done(_)));
@@ -245,7 +260,7 @@ impl<'s> Runner<'s> {
             Deed::Done(span) => {
                 let (answer, carried) = serve(&mut self.world, &key, cycle, &mut self.chance);
                 self.carried.extend(carried);
-                return Some((now + span, attempt, answer));
+                return (span, Some(answer));
             }
             Deed::Refused(answer) => (second, Some(answer), None),
             Deed::Lost(later) => (second, None, later),
@@ -257,7 +272,7 @@ impl<'s> Runner<'s> {
         if let Some(later) = later {
             self.world.evict_later(key, cycle, later);
         }
-        Some((now + span, attempt, answer?))
+        (span, answer)
     }
 
     /// Nothing goes wrong any more, and what is under way comes to its end.

@@ -209,6 +209,11 @@ impl World {
         self.after(span, Event::Evict(key, cycle));
     }
 
+    /// Whether such an eviction is still to come.
+    pub(crate) fn is_on_its_way(&self, key: &Key) -> bool {
+        self.queue.values().any(|event| matches!(event, Event::Evict(other, _) if other == key))
+    }
+
     /// Evicts a pod as the API server does, if it may; who asks has to know its uid.
     pub(crate) fn carry_out(&mut self, key: &Key, cycle: u32, dice: &mut Dice) -> Option<Carried> {
         let pod = self.pods.iter().find(|pod| pod.key == *key && !pod.terminating)?.clone();

@@ -65,7 +65,10 @@ impl Story {
                 evictor: Vec::new(),
             },
             moves: moves.collect(),
-            requests: keys.iter().map(|key| Request { key: key.clone() }).collect(),
+            requests: keys
+                .iter()
+                .map(|key| Request { key: key.clone(), kept: false, on_its_way: false })
+                .collect(),
             carried: carried.collect(),
             world,
             fates: [Fate::Evicted, Fate::Evicted],
@@ -167,6 +170,8 @@ fn protected() {
     let terminating = pod(|pod| pod.terminating = true);
     assert_eq!(said(&terminating), "protected: w-0: it is being deleted");
     assert_eq!(said(&pod(|pod| pod.kept = true)), "protected: w-0: its annotation says so");
+    let meanwhile = said(&|story| story.requests[0].kept = true);
+    assert_eq!(meanwhile, "protected: w-0: its annotation says so by now");
     let annotated = pod(|pod| pod.words = format!("{EVICT}=false"));
     assert_eq!(said(&annotated), "protected: w-0: its annotation says so");
     assert_eq!(said(&pod(|pod| pod.owner.clear())), "protected: w-0: nobody owns it");
@@ -231,6 +236,15 @@ fn accounts() {
         let said = story.said(|cycle, _| checks::accounts(cycle));
         assert!(said.starts_with("accounts: u1 was evicted, but its fate is "), "{said}");
     }
+}
+
+#[test]
+fn open() {
+    let mut story = Story::new();
+    assert_eq!(story.said(|cycle, _| checks::open(cycle)), "");
+    story.requests[1].on_its_way = true;
+    let said = story.said(|cycle, _| checks::open(cycle));
+    assert_eq!(said, "open: w-1 is asked for again, but may still go");
 }
 
 #[test]
