@@ -1,11 +1,12 @@
 //! Questions about pods and nodes, and what is said: one text file each in `tests/explain`.
 //!
-//! A case gives a `policy`, a `cluster` and a `question`, which is what stands behind
-//! `descheduler explain`, and expects the `answer`. What JSON says must not contradict it.
+//! A case gives a `policy`, a `cluster`, maybe a `history`, and a `question`, which is what stands
+//! behind `descheduler explain`, and expects the `answer`. What JSON says must not contradict it.
+//! `cargo xtask tidy` knows whether there is a case for each reason why pods go or stay.
 //! `UPDATE_EXPECT=1 cargo test -p descheduler --test explain` rewrites what is expected.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +16,10 @@ use snapbox::cmd::Command;
 
 fn main() -> ExitCode {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/explain");
-    let format = Format { given: &["policy", "cluster", "question"], expected: &["answer"] };
+    let format = Format {
+        given: &["policy", "cluster", "cluster.yaml", "history", "question"],
+        expected: &["answer"],
+    };
     run_cases(folder, format, check)
 }
 
@@ -51,8 +55,9 @@ fn agree(json: &Value, plan: &Value, answer: &str) -> Result<(), Failed> {
 
 /// The files of a case.
 struct Inputs {
+    folder: PathBuf,
     question: String,
-    arguments: Vec<String>,
+    arguments: Vec<&'static str>,
 }
 
 impl Inputs {
@@ -61,16 +66,15 @@ impl Inputs {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("explain-{number}"));
         fs::create_dir_all(&folder)?;
-        let (policy, cluster) = (folder.join("policy.yaml"), folder.join("cluster.json"));
-        fs::write(&policy, case.section("policy")?)?;
-        fs::write(&cluster, case.cluster()?.objects.join("\n"))?;
-        let path = |path: &Path| path.display().to_string();
-        let arguments = ["--policy", &path(&policy), "--cluster", &path(&cluster)]
-            .into_iter()
-            .chain(["--now", "2026-01-01T00:00:00Z"])
-            .map(str::to_owned)
-            .collect();
-        Ok(Self { question: case.section("question")?.trim().to_owned(), arguments })
+        fs::write(folder.join("policy.yaml"), case.section("policy")?)?;
+        fs::write(folder.join("cluster.json"), case.cluster()?.objects.join("\n"))?;
+        let arguments = ["--policy", "policy.yaml", "--cluster", "cluster.json"].into_iter();
+        let mut arguments: Vec<_> = arguments.chain(["--now", "2026-01-01T00:00:00Z"]).collect();
+        if let Some(history) = case.get("history") {
+            fs::write(folder.join("history"), history)?;
+            arguments.extend(["--history", "history"]);
+        }
+        Ok(Self { folder, question: case.section("question")?.trim().to_owned(), arguments })
     }
 
     fn ask(&self, more: &[&str]) -> Result<String, Failed> {
@@ -82,6 +86,7 @@ impl Inputs {
         let output = Command::new(env!("CARGO_BIN_EXE_descheduler"))
             .args(words)
             .args(&self.arguments)
+            .current_dir(&self.folder)
             .env("COLUMNS", "100")
             .output()?;
         match output.status.success() {

@@ -312,7 +312,8 @@ fn refusal(code: &'static str, detail: &str) -> Refusal {
 
 fn nowhere(snapshot: &Snapshot, answer: &Answer) -> Refusal {
     if let Some(error) = &answer.error {
-        return refusal(SCHEDULER_ERROR, &format!("{}: {}", error.plugin, error.message));
+        let text = format!("the scheduler would fail over it: {}: {}", error.plugin, error.message);
+        return refusal(SCHEDULER_ERROR, &text);
     }
     match &answer.rejected {
         Some(fault) => refusal(NO_FEASIBLE_NODE, &fault.why.text(snapshot)),

@@ -24,8 +24,10 @@ pub trait Protection: Send + Sync {
     /// there is one.
     fn name(&self) -> &'static str;
 
-    /// What would let a pod that it holds go, besides the annotation that overrules it.
-    fn change(&self) -> Option<&'static str> {
+    /// What would let a pod that it holds for this reason go, besides the annotation that overrules
+    /// it.
+    fn change(&self, held: &Reason) -> Option<&'static str> {
+        let _ = held;
         None
     }
 
@@ -162,7 +164,8 @@ impl<'s> BoundCheck<'s> {
         let overrule = self
             .overruled
             .then(|| format!("the annotation `{EVICT_ANNOTATION}: \"true\"` on the pod"));
-        let changes = self.protection.change().map(str::to_owned).into_iter().chain(overrule);
+        let change = self.protection.change(&reason);
+        let changes = change.map(str::to_owned).into_iter().chain(overrule);
         let changes: Vec<String> = changes.collect();
         let finding = Finding::new(name, false, reason.detail);
         match changes.is_empty() {

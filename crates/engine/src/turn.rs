@@ -13,6 +13,9 @@ use crate::protection::{Asked, BoundShield, Stage};
 use crate::report::StrategyRun;
 use crate::strategy::Purpose;
 
+/// The strategy has failed inside.
+const STRATEGY_FAILED: &str = "StrategyFailed";
+
 /// A pod that a strategy wants moved.
 #[derive(Clone, Debug)]
 pub struct Proposal {
@@ -221,7 +224,7 @@ impl<'t, 's> Turn<'t, 's> {
 
     /// Drops everything this turn has planned, with a note that says why.
     pub(crate) fn drop_all(&mut self, why: &str) {
-        self.undo(self.begun, &Reason::new("StrategyFailed", why));
+        self.undo(self.begun, &Reason::new(STRATEGY_FAILED, why));
         self.note(why);
     }
 

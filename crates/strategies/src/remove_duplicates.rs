@@ -91,8 +91,12 @@ impl Strategy for RemoveDuplicates {
         };
         let here = count(node);
         let name = &snapshot.node(node).name;
+        let places = match places {
+            1 => "one node".to_owned(),
+            _ => format!("{places} nodes"),
+        };
         let detail =
-            format!("{here} of {all} replicas on {name}, at most {most} as {places} nodes could take one");
+            format!("{here} of {all} replicas on {name}, at most {most} as {places} could take one");
         let holding = inquiry.nodes().iter().map(|&node| (node, count(node)));
         let rows = holding.filter(|(_, count)| *count > 0).map(|(node, count)| {
             vec![snapshot.node(node).name.to_string(), count.to_string(), most.to_string()]

@@ -95,7 +95,7 @@ impl Strategy for RemovePodsViolatingNodeTaints {
         let node = &snapshot.node(node).name;
         let detail = match violated {
             Some(taint) => format!("does not tolerate {} of {node}", taint.display(strings)),
-            None if counted.is_empty() => format!("no taint of {node} counts"),
+            None if counted.is_empty() => format!("{node} has no taint that counts"),
             None => format!("it tolerates the taints of {node} that count"),
         };
         inquiry.check("taints", violated.is_some(), detail);

@@ -4,6 +4,7 @@
 //! broken somewhere is broken in [`EXCEPTIONS`], with the reason.
 
 mod bans;
+mod codes;
 mod length;
 mod manifests;
 pub(crate) mod registry;
@@ -57,8 +58,15 @@ impl fmt::Display for Problem {
 /// Prints every problem; fails when there is one.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let workspace = Workspace::read(root)?;
-    let rules =
-        [manifests::check, tree::check, length::check, bans::check, words::check, registry::check];
+    let rules = [
+        manifests::check,
+        tree::check,
+        length::check,
+        bans::check,
+        words::check,
+        registry::check,
+        codes::check,
+    ];
     let problems = rules.iter().flat_map(|rule| rule(&workspace)).collect();
     let left = without_exceptions(problems, EXCEPTIONS);
     for problem in &left {

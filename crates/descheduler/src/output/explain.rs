@@ -1,16 +1,18 @@
 //! Why a pod goes or stays and what is thought of a node, as JSON: the format
 //! `descheduler/explanation/v1`. Fields may be added, these stay.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use descheduler_cluster::{NodeId, PodId};
 use descheduler_engine::{
     Account, Eviction, Finding, NodeExplanation, NodeStep, Outcome, Outlook, PodExplanation,
-    PodStep, Reading, Table,
+    PodStep, Reading, Refusal, Table,
 };
 use serde::Serialize;
 
 use super::Outcome as World;
+use super::notes::NO_BUDGETS;
 use super::place::{Answer, AnswerJson};
 
 mod moves;
@@ -43,12 +45,28 @@ impl PodAnswer<'_> {
             _ => None,
         })
     }
+
+    /// What is worth knowing about the plan as a whole.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = &str> {
+        let goes = self.planned().is_some();
+        self.world.general_notes().filter(move |note| goes || *note != NO_BUDGETS)
+    }
 }
 
 /// The code and the text of what came of a step.
 pub(crate) fn because(step: &PodStep) -> (&'static str, &'static str, String) {
+    let known = |refusal: &Refusal| (refusal.code(), refusal.to_string());
     match &step.outcome {
-        Outcome::PlannedBefore => ("planned before", "", String::new()),
+        Outcome::PlannedBefore => {
+            let (code, why) = known(&Refusal::AlreadyPlanned);
+            ("planned before", code, why)
+        }
+        Outcome::Outside => {
+            let (code, why) = known(&Refusal::OutsideNodeSet);
+            // The gate's first question says which of it is so.
+            let place = step.trial.findings.first();
+            ("not considered", code, place.map_or(why, |finding| finding.detail.clone()))
+        }
         Outcome::Planned(eviction) => {
             ("planned", eviction.reason.code, eviction.reason.detail.clone())
         }
@@ -73,11 +91,34 @@ fn not_considered(step: &PodStep) -> String {
     }
 }
 
-/// What would have to change for the strategy to move the pod, with all that is known of it.
+/// What would have to change for the strategy to move the pod. Where it does not even consider it,
+/// what else would hold the pod is not its business ([`held`]).
 pub(crate) fn changes(step: &PodStep) -> Vec<&Finding> {
     let account = step.afterwards.as_ref().unwrap_or(&step.account);
-    let findings = account.findings.iter().chain(&step.trial.findings);
-    findings.filter(|finding| !finding.passes).collect()
+    let (of_strategy, of_gate) = match step.outcome {
+        Outcome::Planned(_) | Outcome::PlannedBefore => return Vec::new(),
+        Outcome::Refused(_) => (&*account.findings, &*step.trial.findings),
+        Outcome::Outside => (&[][..], step.trial.findings.get(..1).unwrap_or_default()),
+        Outcome::NotConsidered => (&*account.findings, &[][..]),
+    };
+    of_strategy.iter().chain(of_gate).filter(|finding| !finding.passes).collect()
+}
+
+/// For each profile of whose strategies none considers the pod: what would hold it besides.
+pub(crate) fn held(explanation: &PodExplanation) -> Vec<(usize, Vec<&Finding>)> {
+    let mut last: BTreeMap<usize, &PodStep> = BTreeMap::new();
+    let mut considered = BTreeSet::new();
+    for step in &explanation.steps {
+        last.insert(step.profile, step);
+        if step.outcome != Outcome::NotConsidered {
+            considered.insert(step.profile);
+        }
+    }
+    let silent = last.into_iter().filter(|(profile, _)| !considered.contains(profile));
+    silent
+        .map(|(profile, step)| (profile, step.trial.shared().collect::<Vec<_>>()))
+        .filter(|(_, findings)| findings.iter().any(|finding| !finding.passes))
+        .collect()
 }
 
 /// Writes what there is to say about a pod.
@@ -103,6 +144,10 @@ struct PodJson<'a> {
     /// `evicted` or `kept`.
     verdict: &'static str,
     strategies: Vec<StepJson<'a>>,
+    /// What is worth knowing about the plan as a whole.
+    notes: Vec<&'a str>,
+    /// What could not be read of the pod.
+    faults: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -197,6 +242,8 @@ struct NodeJson<'a> {
     strategies: Vec<NodeStepJson<'a>>,
     #[serde(flatten)]
     moves: Moves<'a>,
+    notes: Vec<&'a str>,
+    faults: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -227,6 +274,8 @@ impl<'a> PodJson<'a> {
                 .iter()
                 .map(|step| StepJson::new(answer, step))
                 .collect(),
+            notes: answer.notes().collect(),
+            faults: answer.world.faults_of("Pod", &snapshot.pod_name(answer.pod)),
         }
     }
 }
@@ -322,6 +371,8 @@ impl<'a> NodeJson<'a> {
             unschedulable: node.unschedulable,
             strategies: answer.explanation.steps.iter().map(step).collect(),
             moves: Moves::new(answer),
+            notes: answer.world.general_notes().collect(),
+            faults: answer.world.faults_of("Node", &node.name),
         }
     }
 }

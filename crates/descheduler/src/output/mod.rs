@@ -59,6 +59,18 @@ impl<'o> Outcome<'o> {
         Self { snapshot, policy, plan, anomalies, notes, place: LIVE }
     }
 
+    /// The notes that are no strategy's own.
+    pub(crate) fn general_notes(&self) -> impl Iterator<Item = &str> {
+        self.notes.iter().filter(|note| note.strategy.is_none()).map(|note| &*note.text)
+    }
+
+    /// What could not be read of an object.
+    pub(crate) fn faults_of(&self, kind: &str, name: &str) -> Vec<String> {
+        let object = format!("{kind} {name}");
+        let own = self.anomalies.iter().filter(|anomaly| anomaly.object == object);
+        own.map(ToString::to_string).collect()
+    }
+
     /// The name of a profile.
     pub(crate) fn profile(&self, index: usize) -> &str {
         self.policy.profiles.get(index).map_or("", |profile| &profile.name)

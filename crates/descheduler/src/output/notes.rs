@@ -12,6 +12,10 @@ use super::layout::count;
 /// How a note begins that tells why there is no plan at all. The engine's begins so, too.
 pub(crate) const NOTHING: &str = "nothing is planned: ";
 
+/// What is worth knowing where something moves.
+pub(crate) const NO_BUDGETS: &str =
+    "the cluster files hold no PodDisruptionBudget: budgets are taken to be absent";
+
 /// So many kinds of skipped objects are named.
 const KINDS_MAX: usize = 8;
 
@@ -75,8 +79,7 @@ pub(crate) fn of_plan(snapshot: &Snapshot, plan: &Plan, is_live: bool) -> Vec<No
     // Budgets only ever forbid, so it takes a move for their absence to matter.
     // What may not be read of a live cluster is said by whoever read it.
     if !is_live && !plan.evictions.is_empty() && !snapshot.has(Kind::PodDisruptionBudget) {
-        let text = "the cluster files hold no PodDisruptionBudget: budgets are taken to be absent";
-        notes.push(Note { strategy: None, text: text.to_owned() });
+        notes.push(Note { strategy: None, text: NO_BUDGETS.to_owned() });
     }
     // Why there is no plan is said once.
     let said = notes.iter().any(|note| note.text.starts_with(NOTHING));

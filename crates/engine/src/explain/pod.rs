@@ -48,6 +48,8 @@ pub enum Outcome {
     Planned(Eviction),
     /// It was considered, and stays.
     Refused(Refusal),
+    /// The strategy does not work on its node, or it has none.
+    Outside,
     /// It was not considered: nothing is wrong with it, or the strategy had no reason to act.
     NotConsidered,
 }
@@ -88,6 +90,7 @@ impl<'s> Witness<'s> for Watcher {
             _ if was_gone => Outcome::PlannedBefore,
             Some(Ok(eviction)) => Outcome::Planned(eviction),
             Some(Err(refusal)) => Outcome::Refused(refusal),
+            None if turn.is_outside(self.pod) => Outcome::Outside,
             None => Outcome::NotConsidered,
         };
         let afterwards = (outcome == Outcome::NotConsidered).then(|| ask(step, turn, self.pod));

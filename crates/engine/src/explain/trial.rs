@@ -18,7 +18,15 @@ pub struct Trial {
     pub outlook: Option<Outlook>,
 }
 
+/// What is known of earlier moves.
+const HISTORY: &str = "history";
+
 impl Trial {
+    /// The questions whose answers are the same for all strategies of a profile.
+    pub fn shared(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.check != HISTORY)
+    }
+
     /// Whether everything speaks for the pod's going.
     pub fn passes(&self) -> bool {
         self.findings.iter().all(|finding| finding.passes)
@@ -65,6 +73,11 @@ impl<'s> Turn<'_, 's> {
         &self.run.notes
     }
 
+    /// Whether a pod is on none of the nodes to work on.
+    pub(super) fn is_outside(&self, pod: PodId) -> bool {
+        !self.snapshot().pod(pod).node.is_some_and(|node| self.pool.works_on(node))
+    }
+
     /// What this turn did about a pod.
     pub(super) fn answer(&self, pod: PodId) -> Option<Result<Eviction, Refusal>> {
         if let Some(eviction) = self.gate.eviction_of(pod) {
@@ -77,7 +90,7 @@ impl<'s> Turn<'_, 's> {
     fn trial(&mut self, id: PodId) -> Trial {
         let mut findings = vec![self.about_place(id)];
         if self.gate.snapshot.pod(id).flawed {
-            let change = "mend what `descheduler plan` says about the object";
+            let change = "mend the object";
             let detail = Refusal::Malformed.to_string();
             findings.push(Finding::new("object", false, detail).or_else(change));
         }
@@ -105,14 +118,12 @@ impl<'s> Turn<'_, 's> {
             return Finding::new("node", false, "it is on no node");
         };
         let name = &snapshot.node(node).name;
-        match self.pool.works_on(node) {
-            true => Finding::new("node", true, format!("{name} is ready and selected")),
-            false => {
-                let reason = match snapshot.node(node).ready {
-                    true => "not selected by `nodeSelector`",
-                    false => "not ready",
-                };
-                Finding::new("node", false, format!("{name} is {reason}"))
+        match (self.pool.works_on(node), snapshot.node(node).ready) {
+            (true, _) => Finding::new("node", true, format!("{name} is ready and selected")),
+            (false, false) => Finding::new("node", false, format!("{name} is not ready")),
+            (false, true) => {
+                Finding::new("node", false, format!("{name} is not selected by `nodeSelector`"))
+                    .or_else(format!("a `nodeSelector` that selects {name}"))
             }
         }
     }
@@ -120,9 +131,9 @@ impl<'s> Turn<'_, 's> {
     fn about_history(&self, id: PodId) -> Finding {
         match self.cooled_down(id).and_then(|()| self.is_new(id)) {
             Err(Refusal::CoolingDown { until, why }) => {
-                Finding::new("history", false, why).or_else(format!("wait until {until}"))
+                Finding::new(HISTORY, false, why).or_else(format!("wait until {until}"))
             }
-            Ok(()) | Err(_) => Finding::new("history", true, "its owner is not cooling down"),
+            Ok(()) | Err(_) => Finding::new(HISTORY, true, "its owner is not cooling down"),
         }
     }
 }

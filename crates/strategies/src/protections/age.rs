@@ -24,7 +24,7 @@ impl Protection for MinAge {
         "minPodAge"
     }
 
-    fn change(&self) -> Option<&'static str> {
+    fn change(&self, _: &Reason) -> Option<&'static str> {
         Some("a lower `minPodAge`, or wait")
     }
 

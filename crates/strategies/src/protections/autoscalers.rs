@@ -17,7 +17,7 @@ impl Protection for Undisturbed {
         "autoscaler annotations"
     }
 
-    fn change(&self) -> Option<&'static str> {
+    fn change(&self, _: &Reason) -> Option<&'static str> {
         Some("take that annotation from the pod")
     }
 
@@ -28,7 +28,7 @@ impl Protection for Undisturbed {
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
         Box::new(|_, pod| match wish(snapshot.pod(pod)) {
             Some((code, annotation)) => {
-                Err(Reason::new(code, format!("its annotation `{annotation}` asks for it")))
+                Err(Reason::new(code, format!("its annotation `{annotation}` asks to keep it")))
             }
             None => Ok(()),
         })

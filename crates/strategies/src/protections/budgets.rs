@@ -13,7 +13,7 @@ impl Protection for Unbudgeted {
         "PodsWithoutPDB"
     }
 
-    fn change(&self) -> Option<&'static str> {
+    fn change(&self, _: &Reason) -> Option<&'static str> {
         Some("a disruption budget that covers it")
     }
 

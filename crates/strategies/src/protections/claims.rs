@@ -18,8 +18,18 @@ impl Protection for Claims {
         "PodsWithPVC"
     }
 
-    fn change(&self) -> Option<&'static str> {
-        Some("take `PodsWithPVC` out of `podProtections.extraEnabled`")
+    fn change(&self, held: &Reason) -> Option<&'static str> {
+        Some(match held.code {
+            CLAIM_UNKNOWN => {
+                "its PersistentVolumeClaim in the dump, or the right to read it, or take \
+                 `PodsWithPVC` out of `podProtections.extraEnabled`"
+            }
+            _ if !self.protected_classes.is_empty() => {
+                "take its class out of `protectedStorageClasses`, or `PodsWithPVC` out of \
+                 `podProtections.extraEnabled`"
+            }
+            _ => "take `PodsWithPVC` out of `podProtections.extraEnabled`",
+        })
     }
 
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {
@@ -58,7 +68,7 @@ impl Protection for ResourceClaims {
         "PodsWithResourceClaims"
     }
 
-    fn change(&self) -> Option<&'static str> {
+    fn change(&self, _: &Reason) -> Option<&'static str> {
         Some("take `PodsWithResourceClaims` out of `podProtections.extraEnabled`")
     }
 

@@ -25,7 +25,7 @@ impl Protection for NodeFit {
         "nodeFit"
     }
 
-    fn change(&self) -> Option<&'static str> {
+    fn change(&self, _: &Reason) -> Option<&'static str> {
         Some("room on another node, or `nodeFit: false`")
     }
 

@@ -37,7 +37,7 @@ impl Protection for DaemonSet {
         "DaemonSetPods"
     }
 
-    fn change(&self) -> Option<&'static str> {
+    fn change(&self, _: &Reason) -> Option<&'static str> {
         Some("`podProtections.defaultDisabled: [DaemonSetPods]`")
     }
 

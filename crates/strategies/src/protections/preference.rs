@@ -22,7 +22,7 @@ impl Protection for NoEviction {
         "noEvictionPolicy"
     }
 
-    fn change(&self) -> Option<&'static str> {
+    fn change(&self, _: &Reason) -> Option<&'static str> {
         Some("`noEvictionPolicy: Preferred`")
     }
 
@@ -30,7 +30,7 @@ impl Protection for NoEviction {
         Box::new(|_, pod| match snapshot.pod(pod).prefer_no_eviction {
             true => {
                 let detail = "its annotation `descheduler.alpha.kubernetes.io/prefer-no-eviction` \
-                              asks for it, and noEvictionPolicy is Mandatory";
+                              asks to keep it, and noEvictionPolicy is Mandatory";
                 Err(Reason::new(PREFERS_NO_EVICTION, detail))
             }
             false => Ok(()),

@@ -52,10 +52,18 @@ impl Protection for Priority {
         "priority"
     }
 
-    fn change(&self) -> Option<&'static str> {
-        Some(
-            "a higher `priorityThreshold`, or `podProtections.defaultDisabled: [SystemCriticalPods]`",
-        )
+    fn change(&self, held: &Reason) -> Option<&'static str> {
+        Some(match held.code {
+            PRIORITY_CLASS_UNKNOWN => {
+                "a PriorityClass of that name, or another `priorityThreshold`"
+            }
+            // A threshold cannot be above what is critical.
+            SYSTEM_CRITICAL => "`podProtections.defaultDisabled: [SystemCriticalPods]`",
+            _ => {
+                "a higher `priorityThreshold`, or `podProtections.defaultDisabled: \
+                 [SystemCriticalPods]`"
+            }
+        })
     }
 
     fn bind<'s>(&'s self, snapshot: &'s Snapshot) -> Check<'s> {

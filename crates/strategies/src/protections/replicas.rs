@@ -26,7 +26,7 @@ impl Protection for MinReplicas {
         "minReplicas"
     }
 
-    fn change(&self) -> Option<&'static str> {
+    fn change(&self, _: &Reason) -> Option<&'static str> {
         Some("more replicas, or a lower `minReplicas`")
     }
 

@@ -32,7 +32,7 @@ impl Protection for PodLabels {
         "labelSelector"
     }
 
-    fn change(&self) -> Option<&'static str> {
+    fn change(&self, _: &Reason) -> Option<&'static str> {
         Some("a `labelSelector` that matches its labels")
     }
 
@@ -53,8 +53,11 @@ impl Protection for NamespaceLabels {
         "namespaceLabelSelector"
     }
 
-    fn change(&self) -> Option<&'static str> {
-        Some("a `namespaceLabelSelector` that matches its namespace")
+    fn change(&self, held: &Reason) -> Option<&'static str> {
+        Some(match held.code {
+            NAMESPACE_UNKNOWN => "its Namespace in the dump, or the right to read it",
+            _ => "a `namespaceLabelSelector` that matches its namespace",
+        })
     }
 
     fn stage(&self) -> Stage {

@@ -13,7 +13,7 @@ impl Protection for LocalStorage {
         "PodsWithLocalStorage"
     }
 
-    fn change(&self) -> Option<&'static str> {
+    fn change(&self, _: &Reason) -> Option<&'static str> {
         Some("`podProtections.defaultDisabled: [PodsWithLocalStorage]`")
     }
 

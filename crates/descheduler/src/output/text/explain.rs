@@ -7,12 +7,14 @@ mod node;
 
 use std::io::{self, Write};
 
-use descheduler_engine::{Account, Finding, Outcome, Outlook, PodStep, Reading, Table};
+use descheduler_engine::{Account, Finding, Outcome, Outlook, PodStep, Reading, Refusal, Table};
 
 use super::page::{Page, Span};
 use super::place;
-use crate::output::explain::{PodAnswer, because, changes, placed};
+use crate::output::Outcome as World;
+use crate::output::explain::{PodAnswer, because, changes, held, placed};
 use crate::output::layout::{Ink, Screen, count, padded, width};
+use crate::output::notes::NOTHING;
 
 pub(crate) use node::write as write_node;
 
@@ -33,8 +35,9 @@ pub(crate) fn write_pod(
     let mut shown: Option<&Outlook> = None;
     for step in &answer.explanation.steps {
         strategy(answer, step, &mut page)?;
-        advice(step, &mut page)?;
         let outlook = step.trial.outlook.as_ref();
+        let placed = outlook.is_none_or(|outlook| outlook.refusal.is_none());
+        advice(&changes(step), placed, &mut page)?;
         let asked = matches!(step.outcome, Outcome::Planned(_) | Outcome::Refused(_));
         if let Some(outlook) = outlook.filter(|_| asked) {
             if shown.is_none_or(|shown| !same_answers(shown, outlook)) {
@@ -43,11 +46,45 @@ pub(crate) fn write_pod(
             shown = Some(outlook);
         }
     }
+    besides(answer, &mut page)?;
     let last = answer.explanation.steps.last();
-    match (shown, last.and_then(|step| step.trial.outlook.as_ref())) {
-        (None, Some(outlook)) => landing(answer, outlook, &mut page),
-        _ => Ok(()),
+    if let (None, Some(outlook)) = (shown, last.and_then(|step| step.trial.outlook.as_ref())) {
+        landing(answer, outlook, &mut page)?;
     }
+    let name = answer.world.snapshot.pod_name(answer.pod);
+    faults(answer.world, "Pod", &name, &mut page)?;
+    // Why there is no plan at all is said by the verdict.
+    notes(answer.notes().filter(|note| !note.starts_with(NOTHING)), &mut page)
+}
+
+/// What could not be read of the object.
+fn faults(world: &World<'_>, kind: &str, name: &str, page: &mut Page<'_>) -> io::Result<()> {
+    let faults = world.faults_of(kind, name);
+    if !faults.is_empty() {
+        page.heading(&[Span::new(Ink::Bold, format!("Faults in {}", world.place))])?;
+    }
+    faults.iter().try_for_each(|fault| page.paragraph(2, &[], fault, Ink::Plain))
+}
+
+/// What is worth knowing about the plan as a whole.
+fn notes<'n>(notes: impl Iterator<Item = &'n str>, page: &mut Page<'_>) -> io::Result<()> {
+    let mut notes = notes.peekable();
+    if notes.peek().is_some() {
+        page.heading(&[Span::new(Ink::Bold, "Notes")])?;
+    }
+    notes.try_for_each(|note| page.paragraph(2, &[], note, Ink::Plain))
+}
+
+/// What would hold the pod if some strategy found fault with it.
+fn besides(answer: &PodAnswer<'_>, page: &mut Page<'_>) -> io::Result<()> {
+    for (profile, findings) in held(answer.explanation) {
+        let verdict = Span::new(Ink::Dim, "whatever the strategy");
+        heading("Protections and limits", answer.world.profile(profile), Some(verdict), page)?;
+        gate(findings.iter().copied(), page)?;
+        let against = findings.into_iter().filter(|finding| !finding.passes);
+        advice(&against.collect::<Vec<_>>(), true, page)?;
+    }
+    Ok(())
 }
 
 fn verdict(answer: &PodAnswer<'_>, page: &mut Page<'_>) -> io::Result<()> {
@@ -78,6 +115,9 @@ fn verdict(answer: &PodAnswer<'_>, page: &mut Page<'_>) -> io::Result<()> {
             let why = if notes.is_empty() { "the policy enables no strategy" } else { &notes };
             format!("{name} {place} stays: {why}")
         }
+        (None, None) if steps.iter().all(|step| step.outcome == Outcome::Outside) => {
+            format!("{name} {place} stays: no strategy works there")
+        }
         (None, None) => format!("{name} {place} stays: no strategy finds fault with its place"),
     };
     page.paragraph(0, &[], &text, Ink::Bold)?;
@@ -99,7 +139,7 @@ fn strategy(answer: &PodAnswer<'_>, step: &PodStep, page: &mut Page<'_>) -> io::
     let ink = match step.outcome {
         Outcome::Planned(_) => Ink::Green,
         Outcome::Refused(_) => Ink::Yellow,
-        Outcome::PlannedBefore | Outcome::NotConsidered => Ink::Dim,
+        Outcome::PlannedBefore | Outcome::Outside | Outcome::NotConsidered => Ink::Dim,
     };
     let verdict = match code {
         "" => verdict.to_owned(),
@@ -110,7 +150,7 @@ fn strategy(answer: &PodAnswer<'_>, step: &PodStep, page: &mut Page<'_>) -> io::
     if !because.is_empty() {
         page.paragraph(2, &[], &because, Ink::Plain)?;
     }
-    if step.outcome == Outcome::PlannedBefore {
+    if matches!(step.outcome, Outcome::PlannedBefore | Outcome::Outside) {
         return Ok(());
     }
     account(&step.account, page)?;
@@ -121,8 +161,13 @@ fn strategy(answer: &PodAnswer<'_>, step: &PodStep, page: &mut Page<'_>) -> io::
     for note in &step.notes {
         page.paragraph(2, &[], note, Ink::Dim)?;
     }
-    if step.outcome == Outcome::NotConsidered && !step.account.passes() {
+    if step.outcome == Outcome::NotConsidered {
         return Ok(());
+    }
+    if let Outcome::Refused(Refusal::Kept(reason)) = &step.outcome
+        && step.account.passes()
+    {
+        mark(false, page, "the strategy itself", &reason.detail)?;
     }
     gate(&step.trial.findings, page)?;
     match &step.trial.outlook {
@@ -155,10 +200,11 @@ pub(super) fn account(account: &Account, page: &mut Page<'_>) -> io::Result<()> 
 }
 
 /// What the gate says; protections that have nothing to say are counted.
-fn gate(all: &[Finding], page: &mut Page<'_>) -> io::Result<()> {
+fn gate<'f>(all: impl IntoIterator<Item = &'f Finding>, page: &mut Page<'_>) -> io::Result<()> {
     let silent = |finding: &&Finding| finding.passes && finding.detail.is_empty();
-    findings(all.iter().filter(|finding| !silent(finding)), page)?;
-    match all.iter().filter(silent).count() {
+    let (silent, telling): (Vec<&Finding>, Vec<&Finding>) = all.into_iter().partition(silent);
+    findings(telling, page)?;
+    match silent.len() {
         0 => Ok(()),
         silent => {
             let text = format!("{} let it go", count(silent, "protection"));
@@ -288,18 +334,14 @@ fn same_answers(one: &Outlook, other: &Outlook) -> bool {
         && pairs.into_iter().all(|(a, b)| a.answer == b.answer && a.against == b.against)
 }
 
-/// What would have to change for the strategy to move the pod.
-fn advice(step: &PodStep, page: &mut Page<'_>) -> io::Result<()> {
-    if matches!(step.outcome, Outcome::Planned(_) | Outcome::PlannedBefore) {
-        return Ok(());
-    }
-    let all = changes(step);
-    let known: Vec<&str> = all.iter().filter_map(|finding| finding.change.as_deref()).collect();
+/// What would have to change for the pod to go.
+fn advice(against: &[&Finding], placed: bool, page: &mut Page<'_>) -> io::Result<()> {
+    let known = against.iter().filter_map(|finding| finding.change.as_deref());
+    let known: Vec<&str> = known.collect();
     if known.is_empty() {
         return Ok(());
     }
-    let placed = step.trial.outlook.as_ref().is_none_or(|outlook| outlook.refusal.is_none());
-    let head = match (all.len(), placed) {
+    let head = match (against.len(), placed) {
         (1, true) => "what would let it go:",
         _ => "for it to go, among other things:",
     };

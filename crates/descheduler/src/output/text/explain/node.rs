@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{account, heading};
+use super::{account, faults, heading, notes};
 use crate::output::explain::{Moves, NodeAnswer};
 use crate::output::layout::{Ink, Screen, count};
 use crate::output::text::page::{Page, Span};
@@ -45,7 +45,10 @@ pub(crate) fn write(
     list("Staying, though a strategy would move it", staying, &mut page, |pod| {
         let why = format!("{}: {} ({})", pod.strategy, pod.reason, pod.code);
         (format!("{}/{}", pod.namespace, pod.name), why)
-    })
+    })?;
+    let node = answer.world.snapshot.node(answer.node);
+    faults(answer.world, "Node", &node.name, &mut page)?;
+    notes(answer.world.general_notes(), &mut page)
 }
 
 fn verdict(answer: &NodeAnswer<'_>, moves: &Moves<'_>, page: &mut Page<'_>) -> io::Result<()> {
@@ -65,9 +68,7 @@ fn verdict(answer: &NodeAnswer<'_>, moves: &Moves<'_>, page: &mut Page<'_>) -> i
         arriving.len(),
         staying.len(),
     );
-    page.paragraph(0, &[], &text, Ink::Bold)?;
-    let notes = &answer.explanation.plan.report.notes;
-    notes.iter().try_for_each(|note| page.paragraph(0, &[], note, Ink::Dim))
+    page.paragraph(0, &[], &text, Ink::Bold)
 }
 
 fn list<T>(
