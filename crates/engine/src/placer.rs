@@ -21,6 +21,9 @@ use crate::decision::{Reason, Refusal};
 use crate::policy::Placement;
 use crate::strategy::Judge;
 
+/// More than what sums of shares may be off by.
+const ROUNDING: f64 = 1e-9;
+
 /// No node passes every filter of the scheduler.
 const NO_FEASIBLE_NODE: &str = "NoFeasibleNode";
 /// Some node that could win would be no improvement.
@@ -110,11 +113,10 @@ impl<'s> Placer<'s> {
         let coming = self.model.replacement(id);
         let coming = coming.map_err(|nothing| refusal(NOTHING_COMES_BACK, nothing.text()))?;
         let mut destinations: Vec<NodeId> = Vec::new();
-        let mut known = BTreeSet::new();
         for (pod, old) in coming.readings() {
-            let mut winners = self.look(view, &pod, old, own)?;
-            winners.retain(|&node| known.insert(node));
-            destinations.append(&mut winners);
+            let winners = self.look(view, &pod, old, own)?;
+            let known: BTreeSet<NodeId> = destinations.iter().copied().collect();
+            destinations.extend(winners.into_iter().filter(|node| !known.contains(node)));
         }
         Ok(Landing { destinations, arrival: Some((coming.pod, coming.old)) })
     }
@@ -131,12 +133,8 @@ impl<'s> Placer<'s> {
         let mark = occupancy.mark();
         occupancy.leave(pod.id, old);
         let winners = model.winners_for(occupancy, pod);
-        if winners.nodes.is_empty() {
-            let (answer, _) = model.decide(occupancy, pod, false);
-            occupancy.undo_to(mark);
-            return Err(nowhere(model.snapshot(), &answer));
-        }
         occupancy.undo_to(mark);
+        let winners = winners.map_err(|answer| nowhere(model.snapshot(), &answer))?;
         if self.judges[own].mode == Placement::Improving {
             self.improves(view, pod, &winners, own)?;
             for &node in &winners.nodes {
@@ -156,22 +154,28 @@ impl<'s> Placer<'s> {
         own: usize,
     ) -> Result<(), Refusal> {
         let here = self.standings(view, pod.id);
+        let allowed = if winners.sampled { 1.0 - self.judges[own].confidence } else { 0.0 };
         let mut bad: Vec<NodeId> = Vec::new();
-        let mut why = None;
-        for &node in &winners.nodes {
+        let (mut why, mut lost) = (None, 0.0);
+        for (at, &node) in winners.nodes.iter().enumerate() {
             if let Err(reason) = self.harms(view, pod, node, &here) {
                 return Err(self.not_on(node, &reason));
             }
             let goal = self.judges[own].judge.goal(view, pod, node);
             if let Err(reason) = goal.and_then(|()| self.uncontested(pod, node)) {
                 bad.push(node);
-                why.get_or_insert((node, reason));
+                let (node, reason) = why.get_or_insert((node, reason));
+                lost += winners.share_won(at);
+                // Whatever the others are.
+                if lost > allowed + ROUNDING {
+                    return Err(self.not_on(*node, reason));
+                }
             }
         }
         let Some((node, reason)) = why else { return Ok(()) };
         bad.sort_unstable();
         let share = winners.share(|node| bad.binary_search(&node).is_ok());
-        match winners.sampled && share <= 1.0 - self.judges[own].confidence {
+        match winners.sampled && share <= allowed {
             true => Ok(()),
             false => Err(self.not_on(node, &reason)),
         }

@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use descheduler_cluster::{NodeId, PodAffinityTerm, PodId, Snapshot};
 
-use crate::field::{Entry, Field, Order};
 use crate::known::{Known, Raw};
 use crate::model::{About, Model};
 use crate::occupancy::Occupancy;
 use crate::outcome::{Candidate, Code, CycleError, Fault, Placement, Stage, Why};
 use crate::plugins::{
-    self, Basis, NodeFilter, Prepared, Rejection, Scores, filter_basis, score_basis,
+    self, Basis, Crowd, NodeFilter, NodeScore, Prepared, Rejection, Scores, filter_basis,
+    score_basis,
 };
 use crate::pod::PodRef;
 use crate::profile::{Plugin, Profile};
@@ -38,13 +38,13 @@ impl<'s> Cycle<'_, 's> {
 /// A filter that is on in this cycle.
 pub(crate) struct Step<'c, 's> {
     /// Its place in the profile.
-    place: usize,
+    pub(crate) place: usize,
     pub(crate) plugin: Plugin,
-    filter: Box<dyn NodeFilter<'s> + 'c>,
+    pub(crate) filter: Box<dyn NodeFilter<'s> + 'c>,
 }
 
 /// What looking at the pod came to.
-enum Looked<'c, 's> {
+pub(crate) enum Looked<'c, 's> {
     Ends(Placement),
     GoesOn {
         /// In order.
@@ -85,79 +85,12 @@ pub(crate) fn run<'s>(
     let cycle = Cycle { model, profile, occupancy, pod };
     let scored = score_placement(&cycle, known.as_ref(), &mut placement, detail);
     if let Some(known) = known {
-        known.keep(occupancy.known());
+        known.keep(occupancy.known(), None);
     }
     match scored {
         Ok(()) => placement,
         Err(error) => Placement::failed(error),
     }
-}
-
-/// The feasible nodes with their totals and nothing else, as [`run`] finds them. `None` where only
-/// that knows: nothing is feasible, something fails, or other pods come first.
-pub(crate) fn field<'s>(
-    model: &Model<'s>,
-    profile: &Profile,
-    occupancy: &Occupancy<'s>,
-    pod: &PodRef<'s>,
-    order: &Order,
-) -> Option<Field> {
-    if !Nominated::before(model, pod).0.is_empty() {
-        return None;
-    }
-    let cycle = Cycle { model, profile, occupancy, pod };
-    let Looked::GoesOn { steps, only, .. } = look(&cycle, &[]) else { return None };
-    let known = Known::of(&cycle, &steps).ok()??;
-    let field = contest(&cycle, &steps, only.as_deref(), &known, order);
-    known.keep(occupancy.known());
-    field
-}
-
-fn contest<'s>(
-    cycle: &Cycle<'_, 's>,
-    steps: &[Step<'_, 's>],
-    only: Option<&[NodeId]>,
-    known: &Known<'s>,
-    order: &Order,
-) -> Option<Field> {
-    let rest: Vec<&Step<'_, 's>> =
-        steps.iter().filter(|step| filter_basis(step.plugin) == Basis::More).collect();
-    // What is known of a node hides the faults of later filters, but not of earlier ones.
-    let last_known = steps.iter().rfind(|step| filter_basis(step.plugin) != Basis::More);
-    let first_failing = rest.iter().find(|step| plugins::may_fail(step.plugin));
-    if let (Some(known), Some(failing)) = (last_known, first_failing)
-        && failing.place < known.place
-    {
-        return None;
-    }
-    let mut field = Field::with_capacity(order);
-    let mut failed = false;
-    if rest.is_empty() && only.is_none() {
-        field.fill(order, |node| match known.has_fault(node) {
-            true => Entry::Infeasible,
-            false => Entry::Feasible,
-        });
-    } else {
-        field.fill(order, |node| {
-            if only.is_some_and(|only| only.binary_search(&node).is_err()) {
-                return Entry::Outside;
-            }
-            if known.has_fault(node) {
-                return Entry::Infeasible;
-            }
-            let found = check(cycle, rest.iter().copied(), node);
-            failed |= found.is_err();
-            match found {
-                Ok(None) => Entry::Feasible,
-                _ => Entry::Infeasible,
-            }
-        });
-    }
-    if failed || field.nodes.is_empty() {
-        return None;
-    }
-    field.totals = score(cycle, Some(known), &field.nodes, |_, _| {}).ok()?;
-    Some(field)
 }
 
 /// Those of some nodes that filters keep the pod off, without what is known of pods alike.
@@ -197,7 +130,7 @@ pub(crate) fn refused<'s>(
 }
 
 /// PreFilter, leaving out the plugins in `off`.
-fn look<'c, 's>(cycle: &'c Cycle<'c, 's>, off: &[Plugin]) -> Looked<'c, 's> {
+pub(crate) fn look<'c, 's>(cycle: &'c Cycle<'c, 's>, off: &[Plugin]) -> Looked<'c, 's> {
     let (mut filters, mut skipped): (Vec<(Plugin, _)>, Vec<Plugin>) = Default::default();
     let mut only: Option<Vec<&str>> = None;
     let mut rejected = None;
@@ -310,15 +243,19 @@ pub(crate) fn check<'a, 'c: 'a, 's: 'a>(
 
 /// Pods that preemption has promised a node to, and that come first
 /// (docs/spec/scheduler.md section 8.1).
-struct Nominated(Vec<(NodeId, PodId)>);
+pub(crate) struct Nominated(Vec<(NodeId, PodId)>);
 
 impl Nominated {
-    fn before(model: &Model<'_>, pod: &PodRef<'_>) -> Self {
+    pub(crate) fn before(model: &Model<'_>, pod: &PodRef<'_>) -> Self {
         let before = |&&(_, id): &&(NodeId, PodId)| {
             let other = model.snapshot().pod(id);
             id != pod.id && other.spec.priority.unwrap_or(0) >= pod.priority()
         };
         Self(model.nominated.iter().filter(before).copied().collect())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Filters the nodes concerned once more with those pods on them.
@@ -391,45 +328,68 @@ fn score_placement<'s>(
         return Ok(());
     }
     let nodes: Vec<NodeId> = feasible.iter().map(|scored| scored.node).collect();
-    let totals = score(cycle, known, &nodes, |plugin, scores| {
+    let scorers = scorers(cycle, Crowd::of(&nodes))?;
+    let totals = score(cycle, known, &scorers, &nodes, |plugin, scores| {
         plugins.push(plugin);
         if detail {
             feasible.iter_mut().zip(scores).for_each(|(scored, score)| scored.scores.push(*score));
         }
-    })?;
+    });
     feasible.iter_mut().zip(totals).for_each(|(scored, total)| scored.total = total);
     Ok(())
 }
 
-/// The sums of the weighted scores of nodes, in their order. Calls `told` for each plugin that
-/// scores, with its weighted scores; without them where something of them is known.
-fn score<'s>(
-    cycle: &Cycle<'_, 's>,
-    known: Option<&Known<'s>>,
-    nodes: &[NodeId],
-    mut told: impl FnMut(Plugin, &[i64]),
-) -> Result<Vec<i64>, CycleError> {
+/// A plugin that scores in this cycle.
+pub(crate) struct Scorer<'c, 's> {
+    pub(crate) plugin: Plugin,
+    weight: i64,
+    pub(crate) scores: Box<dyn NodeScore<'s> + 'c>,
+}
+
+/// PreScore: the plugins that score the feasible nodes, in the order of the profile.
+pub(crate) fn scorers<'c, 's>(
+    cycle: &'c Cycle<'c, 's>,
+    feasible: Crowd<'c>,
+) -> Result<Vec<Scorer<'c, 's>>, CycleError> {
     let failed = |stage, plugin, message| Err(CycleError { stage, plugin, message });
     // A plugin whose scores are switched off prepares them all the same, and may fail at it.
     for &plugin in &cycle.profile.pre_score {
         if !cycle.profile.score.iter().any(|&(other, _)| other == plugin)
-            && let Scores::Error(message) = plugins::scores(plugin, cycle, nodes)
+            && let Scores::Error(message) = plugins::scores(plugin, cycle, feasible)
         {
             return failed(Stage::PreScore, plugin, message);
         }
     }
+    let mut scorers = Vec::with_capacity(cycle.profile.score.len());
+    for &(plugin, weight) in &cycle.profile.score {
+        match plugins::scores(plugin, cycle, feasible) {
+            Scores::Skip => {}
+            Scores::Error(message) => return failed(Stage::PreScore, plugin, message),
+            Scores::Panic(message) => return failed(Stage::Panic, plugin, message),
+            Scores::By(scores) => scorers.push(Scorer { plugin, weight, scores }),
+        }
+    }
+    Ok(scorers)
+}
+
+/// The sums of the weighted scores of nodes, in their order. Calls `told` for each plugin that
+/// scores, with its weighted scores; without them where something of them is known.
+///
+/// Scores are made comparable among these nodes: so they must be all feasible ones, or of any that
+/// all plugins score alike at least one.
+pub(crate) fn score<'s>(
+    cycle: &Cycle<'_, 's>,
+    known: Option<&Known<'s>>,
+    scorers: &[Scorer<'_, 's>],
+    nodes: &[NodeId],
+    mut told: impl FnMut(Plugin, &[i64]),
+) -> Vec<i64> {
     let mut totals: Vec<i64> = match known {
         Some(known) => nodes.iter().map(|&node| known.score(node)).collect(),
         None => vec![0; nodes.len()],
     };
     let mut raw: Vec<i64> = Vec::with_capacity(nodes.len());
-    for &(plugin, weight) in &cycle.profile.score {
-        let scores = match plugins::scores(plugin, cycle, nodes) {
-            Scores::Skip => continue,
-            Scores::Error(message) => return failed(Stage::PreScore, plugin, message),
-            Scores::Panic(message) => return failed(Stage::Panic, plugin, message),
-            Scores::By(scores) => scores,
-        };
+    for &Scorer { plugin, weight, ref scores } in scorers {
         raw.clear();
         match known.map(|known| (score_basis(plugin), known)) {
             // It is in the sum already.
@@ -437,7 +397,7 @@ fn score<'s>(
                 told(plugin, &[]);
                 continue;
             }
-            Some((Basis::Node, known)) => match &*known.raw(cycle, plugin, &*scores) {
+            Some((Basis::Node, known)) => match &*known.raw(cycle, plugin, &**scores) {
                 Raw::Each(each) => raw.extend(nodes.iter().map(|node| each[node.index()])),
                 Raw::Same(score) => {
                     let mut one = [*score];
@@ -454,5 +414,5 @@ fn score<'s>(
         totals.iter_mut().zip(&raw).for_each(|(total, score)| *total += score);
         told(plugin, &raw);
     }
-    Ok(totals)
+    totals
 }

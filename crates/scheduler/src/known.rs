@@ -7,17 +7,20 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::hash::Hash;
 use std::rc::Rc;
 
 use descheduler_cluster::pod::Scored;
 use descheduler_cluster::{Features, NodeId, PodSpec, PreferredTerm, Resources, Snapshot};
 use hashbrown::HashMap;
 
+use crate::contest;
 use crate::cycle::{self, Cycle, Step};
 use crate::outcome::{CycleError, Fault};
-use crate::plugins::{self, Basis, NodeScore, Scores};
+use crate::plugins::{self, Basis, Crowd, Eligible, EligibleKey, NodeScore, Scores};
 use crate::profile::Plugin;
 use crate::reach::{Demands, Reach};
+use crate::table::{Groups, Table};
 
 /// How many entries each memory holds before it starts anew: what a cluster has of different
 /// demands and requests, so that strange ones cost time and not memory.
@@ -65,6 +68,15 @@ pub(crate) enum Raw {
     Each(Vec<i64>),
 }
 
+impl Raw {
+    pub(crate) fn at(&self, node: NodeId) -> i64 {
+        match self {
+            Self::Same(score) => *score,
+            Self::Each(each) => each[node.index()],
+        }
+    }
+}
+
 /// Everything that is read of a pod by plugins that look at what a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NodeKey<'s> {
@@ -88,6 +100,9 @@ pub(crate) struct OfNodes<'s> {
     reach: RefCell<HashMap<Demands<'s>, Rc<Reach>>>,
     verdicts: RefCell<HashMap<NodeKey<'s>, Rc<Verdicts>>>,
     raws: RefCell<HashMap<(NodeKey<'s>, Plugin), Rc<Raw>>>,
+    /// `None` where there would be too many.
+    groups: RefCell<HashMap<NodeKey<'s>, Rc<Option<Rc<Groups>>>>>,
+    pub(crate) eligible: RefCell<HashMap<EligibleKey<'s>, Rc<Vec<Eligible>>>>,
 }
 
 impl<'s> OfNodes<'s> {
@@ -101,7 +116,7 @@ impl<'s> OfNodes<'s> {
 }
 
 /// What is in a memory, made if it is not.
-fn remember<K: std::hash::Hash + Eq, V, E>(
+pub(crate) fn remember<K: Hash + Eq, V, E>(
     memory: &RefCell<HashMap<K, Rc<V>>>,
     key: K,
     make: impl FnOnce() -> Result<V, E>,
@@ -120,7 +135,10 @@ fn remember<K: std::hash::Hash + Eq, V, E>(
 
 /// What changes with the pods on nodes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OfSums<'s>(RefCell<HashMap<SumKey<'s>, Sums>>);
+pub(crate) struct OfSums<'s> {
+    sums: RefCell<HashMap<SumKey<'s>, Sums>>,
+    tables: RefCell<HashMap<(NodeKey<'s>, SumKey<'s>), Table>>,
+}
 
 /// What plugins say that look at the sum of what is on a node.
 #[derive(Clone, Debug)]
@@ -146,7 +164,7 @@ impl Sums {
         let steps: Vec<_> = of_basis(steps, Basis::Sum).collect();
         let scorers = cycle.profile.score.iter().filter_map(|&(plugin, weight)| {
             match plugins::score_basis(plugin) == Basis::Sum {
-                true => match plugins::scores(plugin, cycle, &[]) {
+                true => match plugins::scores(plugin, cycle, Crowd::of(&[])) {
                     Scores::By(scores) => Some((scores, weight)),
                     Scores::Skip | Scores::Error(_) | Scores::Panic(_) => None,
                 },
@@ -201,7 +219,7 @@ impl<'s> Known<'s> {
             Ok(verdicts)
         })?;
         let sum = SumKey { profile, requests: pod.requests, scored: pod.scored };
-        let sums = cycle.occupancy.known().0.borrow_mut().remove(&sum);
+        let sums = cycle.occupancy.known().sums.borrow_mut().remove(&sum);
         let mut sums = sums.unwrap_or_else(|| Sums::new(cycle.snapshot().node_slots()));
         sums.catch_up(cycle, steps)?;
         Ok(Some(Self { nodes, sum, verdicts, sums }))
@@ -254,14 +272,46 @@ impl<'s> Known<'s> {
         raw
     }
 
-    /// Keeps it for the next pod.
-    pub(crate) fn keep(self, memory: &OfSums<'s>) {
-        let mut memory = memory.0.borrow_mut();
-        if memory.len() >= MOST {
-            memory.clear();
-        }
-        memory.insert(self.sum, self.sums);
+    /// Whether a node keeps pods like this one off by what it is.
+    pub(crate) fn can_never_take(&self, node: NodeId) -> bool {
+        self.verdicts.of[node.index()] != 0
     }
+
+    /// The same in layers; `None` where nodes are of too many kinds for that. Whoever takes it gives
+    /// it back to [`Known::keep`].
+    pub(crate) fn take_table(&self, cycle: &Cycle<'_, 's>) -> Option<Table> {
+        let key = (self.nodes, self.sum);
+        let order = &cycle.model.order;
+        let table = cycle.occupancy.known().tables.borrow_mut().remove(&key);
+        let mut table = match table {
+            Some(table) => table,
+            None => {
+                let Ok(groups) = remember(&cycle.model.known.groups, self.nodes, || {
+                    Ok::<_, Infallible>(contest::groups(cycle, self))
+                });
+                Table::new(order, Rc::clone((*groups).as_ref()?))
+            }
+        };
+        let score = |node| (!self.has_fault(node)).then(|| self.score(node));
+        table.catch_up(order, cycle.occupancy.changed(), score);
+        Some(table)
+    }
+
+    /// Keeps it for the next pod.
+    pub(crate) fn keep(self, memory: &OfSums<'s>, table: Option<Table>) {
+        if let Some(table) = table {
+            keep(&memory.tables, (self.nodes, self.sum), table);
+        }
+        keep(&memory.sums, self.sum, self.sums);
+    }
+}
+
+fn keep<K: Hash + Eq, V>(memory: &RefCell<HashMap<K, V>>, key: K, value: V) {
+    let mut memory = memory.borrow_mut();
+    if memory.len() >= MOST {
+        memory.clear();
+    }
+    memory.insert(key, value);
 }
 
 fn of_basis<'a, 'c, 's>(

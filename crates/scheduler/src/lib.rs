@@ -12,18 +12,21 @@
 //!
 //! Rules: docs/spec/scheduler.md. What differs between versions stands in `version.rs` alone.
 
+mod contest;
 mod cycle;
 mod field;
 mod known;
 mod model;
 mod occupancy;
 mod outcome;
+mod places;
 mod plugins;
 mod pod;
 mod profile;
 mod reach;
 mod replacement;
 mod search;
+mod table;
 mod terms;
 mod topology;
 mod version;

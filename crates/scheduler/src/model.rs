@@ -7,6 +7,7 @@ use std::rc::Rc;
 use descheduler_cluster::{GroupId, NodeId, PodAffinityTerm, PodId, PodSpec, Snapshot, Sym};
 use hashbrown::HashMap;
 
+use crate::contest;
 use crate::cycle;
 use crate::field::{self, Order};
 use crate::known::OfNodes;
@@ -36,7 +37,7 @@ pub struct Model<'s> {
     /// The pods that preemption has promised a node to.
     pub(crate) nominated: Vec<(NodeId, PodId)>,
     /// The order in which nodes are searched.
-    order: Order,
+    pub(crate) order: Order,
     /// How many pods each owner has.
     replicas: HashMap<Sym, i64>,
 }
@@ -168,14 +169,22 @@ impl<'s> Model<'s> {
     }
 
     /// The nodes that could win, as [`Model::decide`] finds them, for whoever needs no reasons
-    /// against the others: several times as fast.
-    pub fn winners_for(&self, occupancy: &mut Occupancy<'s>, pod: &PodRef<'s>) -> Winners {
+    /// against the others: many times as fast.
+    ///
+    /// # Errors
+    /// No node could. Then the placement says why.
+    pub fn winners_for(
+        &self,
+        occupancy: &mut Occupancy<'s>,
+        pod: &PodRef<'s>,
+    ) -> Result<Winners, Box<Placement>> {
         if let Some(profile) = self.profile_of(pod)
-            && let Some(field) = cycle::field(self, profile, occupancy, pod, &self.order)
+            && let Some(winners) = contest::winners(self, profile, occupancy, pod)
         {
-            return Winners::over(profile, field, self.snapshot);
+            return Ok(winners);
         }
-        self.decide(occupancy, pod, false).1
+        let (placement, winners) = self.decide(occupancy, pod, false);
+        if winners.nodes.is_empty() { Err(Box::new(placement)) } else { Ok(winners) }
     }
 
     /// Those of some nodes that filters keep a pod off. Nothing that is remembered of earlier pods
@@ -208,7 +217,8 @@ impl<'s> Model<'s> {
         for id in pending {
             let pod = PodRef::of(snapshot, id);
             if self.profile_of(&pod).is_some()
-                && let Some(&node) = self.winners_for(occupancy, &pod).nodes.first()
+                && let Ok(winners) = self.winners_for(occupancy, &pod)
+                && let Some(&node) = winners.nodes.first()
             {
                 occupancy.place(pod, node);
             }

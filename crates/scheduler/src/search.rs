@@ -8,10 +8,12 @@
 //! nodes, and whoever is within a point of the top counts as a winner too.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use descheduler_cluster::{NodeId, Snapshot};
+use hashbrown::HashMap;
 
-use crate::field::{Field, Order};
+use crate::field::{Field, Found, Order, Ring};
 use crate::outcome::Placement;
 use crate::profile::Profile;
 
@@ -28,22 +30,20 @@ pub struct Winners {
     windows: Option<Windows>,
 }
 
-/// The feasible nodes in the order of the search, as a ring.
+/// The windows in which a search may look, by where it starts. Starts are numbered from 0 along the
+/// ring of the nodes.
 #[derive(Clone, Debug, PartialEq)]
 struct Windows {
-    nodes: Vec<NodeId>,
-    totals: Vec<i64>,
-    /// For each feasible node how many starts make it the first to be found.
-    starts: Vec<u32>,
+    /// All feasible nodes.
+    ring: Ring,
+    /// How many of them make a window.
     size: usize,
     /// Who reaches the top of its window last: from this start to that of the next.
-    reigns: Vec<(usize, usize)>,
+    reigns: Vec<(usize, NodeId)>,
     /// The tops of the windows from start to start.
     runs: Vec<Run>,
-    /// For each node how many starts make it the last that reaches the top of its window.
-    won: Vec<u64>,
-    /// The places of those who could win some window, in the order of the ring.
-    near: Vec<usize>,
+    /// Those who could win some window, those first that win from most starts.
+    near: Vec<Near>,
 }
 
 /// Windows that have the same top: those from this start to that of the next run.
@@ -51,6 +51,15 @@ struct Windows {
 struct Run {
     from: usize,
     top: i64,
+}
+
+/// A node that is within a point of the top of some window that it is in.
+#[derive(Clone, Debug, PartialEq)]
+struct Near {
+    node: NodeId,
+    found: Found,
+    /// From how many starts it is the last that reaches the top of its window.
+    won: usize,
 }
 
 /// How many feasible nodes are enough, of `nodes` that come into question.
@@ -80,13 +89,14 @@ impl Winners {
     }
 
     /// The possible winners of a field.
-    pub(crate) fn over(profile: &Profile, field: Field, snapshot: &Snapshot) -> Self {
+    pub(crate) fn over(profile: &Profile, field: Field<'_>, snapshot: &Snapshot) -> Self {
         let enough = enough(profile, field.candidates);
-        if field.nodes.len() <= enough {
+        if field.ring.len <= enough {
             return Self::top(&field, snapshot);
         }
         let windows = Windows::over(field, enough);
-        Self { nodes: windows.winners(), sampled: true, windows: Some(windows) }
+        let nodes = windows.near.iter().map(|near| near.node).collect();
+        Self { nodes, sampled: true, windows: Some(windows) }
     }
 
     /// Any of these, as when nothing is known of how they are scored.
@@ -98,29 +108,31 @@ impl Winners {
     /// How many places there are for the search to begin, all alike, if that decides who wins; 0 if
     /// one of [`Winners::nodes`] is as likely as another.
     pub fn starts(&self) -> usize {
-        let starts = self.windows.iter().flat_map(|windows| &windows.starts);
-        starts.map(|&starts| starts as usize).sum()
+        self.windows.as_ref().map_or(0, |windows| windows.ring.starts)
     }
 
     /// Who wins if the search begins at a place, counted from 0 to below [`Winners::starts`].
     pub fn from_start(&self, start: usize) -> Option<NodeId> {
-        let windows = self.windows.as_ref()?;
-        let mut passed = 0;
-        let window = windows.starts.iter().position(|&starts| {
-            passed += starts as usize;
-            start < passed
-        })?;
-        windows.winner(window)
+        let Windows { ring, reigns, .. } = self.windows.as_ref()?;
+        let reign = reigns.partition_point(|&(from, _)| from <= start).checked_sub(1)?;
+        (start < ring.starts).then(|| reigns[reign].1)
     }
 
     /// Those with the most points, by name.
-    fn top(field: &Field, snapshot: &Snapshot) -> Self {
-        let top = field.totals.iter().copied().max();
-        let all = field.nodes.iter().zip(&field.totals);
-        let mut nodes: Vec<NodeId> =
-            all.filter(|(_, total)| Some(**total) == top).map(|(node, _)| *node).collect();
+    fn top(field: &Field<'_>, snapshot: &Snapshot) -> Self {
+        let top = field.at_least(field.top()).into_iter();
+        let mut nodes: Vec<NodeId> = top.map(|found| field.node(found)).collect();
         nodes.sort_unstable_by(|a, b| snapshot.node(*a).name.cmp(&snapshot.node(*b).name));
         Self { nodes, sampled: false, windows: None }
+    }
+
+    /// The share of all starts, 0 to 1, from which [`Winners::nodes`] of a number is the last to reach
+    /// the most points. These are different starts for each, so the shares can be added.
+    pub fn share_won(&self, at: usize) -> f64 {
+        match &self.windows {
+            Some(Windows { ring, near, .. }) => near[at].won as f64 / ring.starts as f64,
+            None => 1.0,
+        }
     }
 
     /// The share of all starts, 0 to 1, from which a node that is `bad` could win.
@@ -133,168 +145,94 @@ impl Winners {
 }
 
 impl Windows {
-    fn over(Field { nodes, totals, starts, .. }: Field, size: usize) -> Self {
+    /// The windows of the next `size` feasible nodes, which is from 1 to the number of all.
+    fn over(field: Field<'_>, size: usize) -> Self {
         let (mut reigns, mut runs) = (Vec::new(), Vec::<Run>::new());
-        let mut won = vec![0; nodes.len()];
-        each_reign(&totals, size, |from, until, who| {
-            reigns.push((from, who));
-            won[who] += starts[from..until].iter().copied().map(u64::from).sum::<u64>();
-            let top = totals[who];
-            if runs.last().is_none_or(|run| run.top != top) {
-                runs.push(Run { from, top });
+        let mut won: HashMap<usize, usize> = HashMap::new();
+        let mut begun = 0;
+        each_reign(&field, size, |until, who| {
+            let (from, end) = (begun, field.ring.starts_before(until));
+            begun = end;
+            reigns.push((from, field.node(who)));
+            *won.entry(who.number % field.ring.len).or_default() += end - from;
+            if runs.last().is_none_or(|run| run.top != who.total) {
+                runs.push(Run { from, top: who.total });
             }
         });
-        let near = Vec::new();
-        let mut windows = Self { nodes, totals, starts, size, reigns, runs, won, near };
-        windows.near = windows.near();
+        // Nearly all nodes are below all tops, and many of the others are up to any, so few need a
+        // look at single windows.
+        let tops = || runs.iter().map(|run| run.top);
+        let (least, most) = (tops().min().unwrap_or(0), tops().max().unwrap_or(0));
+        let high = field.at_least(least - NEAR).into_iter();
+        let near = high.map(|found| {
+            let won = won.get(&found.number).copied().unwrap_or(0);
+            Near { node: field.node(found), found, won }
+        });
+        let mut near: Vec<Near> = near.collect();
+        let mut windows = Self { ring: field.ring, size, reigns, runs, near: Vec::new() };
+        near.retain(|near| {
+            near.found.total + NEAR >= most || windows.stretches(near).next().is_some()
+        });
+        near.sort_by_key(|near| Reverse(near.won));
+        windows.near = near;
         windows
     }
 
-    /// Everybody within a point of the top of some window that it is in. Nearly all nodes are below
-    /// all tops, so few need a look at single windows.
-    fn near(&self) -> Vec<usize> {
-        let least = self.runs.iter().map(|run| run.top).min().unwrap_or(i64::MAX);
-        let places = 0..self.nodes.len();
-        let high = places.filter(|&at| self.totals[at] + NEAR >= least);
-        high.filter(|&at| self.any_lost_to(at)).collect()
-    }
-
-    /// Whether a node is within a point of the top of some window that it is in.
-    fn any_lost_to(&self, at: usize) -> bool {
-        self.runs_with(at).any(|(run, ..)| self.is_near(run, at))
-    }
-
-    fn is_near(&self, run: Run, at: usize) -> bool {
-        self.totals[at] + NEAR >= run.top
-    }
-
-    /// The runs of windows that hold a node, with the part of their starts that makes them hold it.
-    fn runs_with(&self, at: usize) -> impl Iterator<Item = (Run, usize, usize)> + '_ {
-        let count = self.nodes.len();
-        // The windows from the `size` starts up to it, which may reach over the end of the ring.
-        let first = at + 1 + count - self.size;
-        let (one, other) = match first.checked_sub(count) {
-            Some(first) => ((first, at + 1), (0, 0)),
-            None => ((first, count), (0, at + 1)),
-        };
-        [one, other].into_iter().flat_map(move |(first, end)| {
-            let begin = self.runs.partition_point(|run| run.from <= first).saturating_sub(1);
-            let runs = self.runs[begin..].iter().enumerate();
+    /// The stretches of starts from which a node could win.
+    fn stretches<'w>(&'w self, near: &'w Near) -> impl Iterator<Item = Range<usize>> + 'w {
+        let within = self.ring.starts_with(near.found, self.size).into_iter();
+        within.filter(|within| !within.is_empty()).flat_map(move |within| {
+            let first = self.runs.partition_point(|run| run.from <= within.start) - 1;
+            let runs = self.runs[first..].iter().enumerate();
+            let end = within.end;
             let runs = runs.take_while(move |(_, run)| run.from < end);
-            runs.map(move |(step, &run)| {
-                let next = self.runs.get(begin + step + 1).map_or(count, |run| run.from);
-                (run, run.from.max(first), next.min(end))
+            let runs = runs.filter(move |(_, run)| near.found.total + NEAR >= run.top);
+            runs.map(move |(step, run)| {
+                let next = self.runs.get(first + step + 1).map_or(self.ring.starts, |run| run.from);
+                run.from.max(within.start)..next.min(within.end)
             })
         })
     }
 
-    /// Who wins the window that begins at a node.
-    fn winner(&self, start: usize) -> Option<NodeId> {
-        let reign = self.reigns.partition_point(|&(from, _)| from <= start).checked_sub(1)?;
-        Some(self.nodes[self.reigns[reign].1])
-    }
-
-    /// Everybody who could win some window, those first that win from most starts.
-    fn winners(&self) -> Vec<NodeId> {
-        let mut found = self.near.clone();
-        found.sort_by_key(|&at| Reverse(self.won[at]));
-        found.into_iter().map(|at| self.nodes[at]).collect()
-    }
-
     fn share(&self, bad: impl Fn(NodeId) -> bool) -> f64 {
-        // How many bad nodes more than at the start before could win from each start.
-        let mut change = vec![0_i32; self.nodes.len() + 1];
-        for &at in self.near.iter().filter(|&&at| bad(self.nodes[at])) {
-            for (run, first, end) in self.runs_with(at) {
-                if self.is_near(run, at) {
-                    change[first] += 1;
-                    change[end] -= 1;
-                }
-            }
+        let bad = self.near.iter().filter(|near| bad(near.node));
+        let mut lost: Vec<Range<usize>> = bad.flat_map(|near| self.stretches(near)).collect();
+        lost.sort_unstable_by_key(|stretch| stretch.start);
+        let (mut count, mut end) = (0, 0);
+        for stretch in lost {
+            count += stretch.end.max(end) - stretch.start.max(end);
+            end = end.max(stretch.end);
         }
-        let (mut lost, mut all, mut could) = (0_u64, 0_u64, 0);
-        for (&starts, change) in self.starts.iter().zip(change) {
-            could += change;
-            all += u64::from(starts);
-            if could > 0 {
-                lost += u64::from(starts);
-            }
-        }
-        if all == 0 { 0.0 } else { lost as f64 / all as f64 }
+        count as f64 / self.ring.starts as f64
     }
 }
 
-/// Calls `reigns(from, until, who)` for each stretch of starts, in order, from which the most of the
-/// next `size` values in the ring is reached by the same one last. `size` is from 1 to the number of
-/// values.
+/// Calls `reigns(until, who)` for each stretch of windows, in order, from the end of the last one up
+/// to the window that begins with the node of number `until`, in which the most points are reached
+/// by the same node last. `size` is from 1 to the number of nodes.
 ///
-/// Whoever reigns does so until a value comes in that is no less, or until it is left behind; only
-/// then the window is searched anew. Either way blocks in which nothing is enough are passed over.
-fn each_reign(values: &[i64], size: usize, mut reigns: impl FnMut(usize, usize, usize)) {
-    let count = values.len();
-    let ring: Vec<i64> = values.iter().chain(&values[..size - 1]).copied().collect();
-    let blocks: Vec<i64> = ring.chunks(BLOCK).map(most).collect();
+/// Whoever reigns does so until a node comes in that has no less, or until it is left behind; only
+/// then the window is searched anew.
+fn each_reign(field: &Field<'_>, size: usize, mut reigns: impl FnMut(usize, Found)) {
+    let count = field.ring.len;
+    let end_of_ring = count + size - 1;
     let mut from = 0;
-    let mut who = last_most(&ring, &blocks, 0, size);
-    while from < count {
+    let mut next = field.last_most(0..size);
+    while let Some(who) = next {
         // Windows that hold it end before this.
-        let end = (who + size).min(ring.len());
-        let next = first_from(&ring, &blocks, (from + size, end), ring[who]);
-        let until = next.map_or(who + 1, |next| next + 1 - size).min(count);
-        reigns(from, until, if who < count { who } else { who - count });
-        from = until;
-        if from < count {
-            who = next.unwrap_or_else(|| last_most(&ring, &blocks, from, from + size));
-        }
+        let end = (who.number + size).min(end_of_ring);
+        next = match from + size < end {
+            true => field.first_with(from + size..end, who.total),
+            false => None,
+        };
+        from = next.map_or(who.number + 1, |next| next.number + 1 - size).min(count);
+        reigns(from, who);
+        next = match next {
+            _ if from == count => None,
+            None => field.last_most(from..from + size),
+            next => next,
+        };
     }
-}
-
-/// How many values share one word on how high they are.
-const BLOCK: usize = 32;
-
-fn most(values: &[i64]) -> i64 {
-    values.iter().copied().fold(i64::MIN, i64::max)
-}
-
-/// The last place from `begin` to `end` that holds the most there.
-fn last_most(ring: &[i64], blocks: &[i64], begin: usize, end: usize) -> usize {
-    let (mut top, mut who) = (i64::MIN, begin);
-    let mut at = begin;
-    while at < end {
-        let next = (at / BLOCK + 1) * BLOCK;
-        // A block that is cut off has at most what the whole of it has.
-        if blocks[at / BLOCK] >= top {
-            let here = &ring[at..next.min(end)];
-            let most = most(here);
-            if most >= top {
-                top = most;
-                who = at + here.iter().rposition(|&value| value == most).unwrap_or(0);
-            }
-        }
-        at = next;
-    }
-    who
-}
-
-/// The first place from `begin` to `end` that holds `least` or more.
-fn first_from(
-    ring: &[i64],
-    blocks: &[i64],
-    (begin, end): (usize, usize),
-    least: i64,
-) -> Option<usize> {
-    let mut at = begin;
-    while at < end {
-        let next = (at / BLOCK + 1) * BLOCK;
-        if blocks[at / BLOCK] >= least {
-            let here = &ring[at..next.min(end)];
-            if let Some(step) = here.iter().position(|&value| value >= least) {
-                return Some(at + step);
-            }
-        }
-        at = next;
-    }
-    None
 }
 
 #[cfg(test)]
@@ -302,10 +240,16 @@ mod tests {
     use super::*;
 
     fn windows(totals: &[i64], size: usize) -> Windows {
-        let lines: Vec<String> = (0..totals.len()).map(|at| format!("node n{at:02}")).collect();
-        let nodes = descheduler_testkit::snapshot(&lines.join("\n")).nodes().to_vec();
-        let (totals, starts) = (totals.to_vec(), vec![1; totals.len()]);
-        Windows::over(Field { nodes, totals, starts, candidates: 0 }, size)
+        with_field(totals, |field| Windows::over(field, size))
+    }
+
+    /// What can be said of feasible nodes with these totals, with others in between.
+    fn with_field<T>(totals: &[i64], say: impl FnOnce(Field<'_>) -> T) -> T {
+        let lines: Vec<String> = (0..totals.len()).map(|at| format!("node n{at:03}")).collect();
+        let snapshot = descheduler_testkit::snapshot(&lines.join("\n"));
+        let nodes = snapshot.nodes();
+        let order = Order::new(nodes.to_vec(), snapshot.node_slots());
+        say(Field::each(&order, nodes.iter().copied().zip(totals.iter().copied()), nodes.len()))
     }
 
     fn slow_winners(totals: &[i64], size: usize) -> Vec<usize> {
@@ -332,7 +276,7 @@ mod tests {
             (vec![3, 1, 4, 1, 5, 9, 2, 6, 5, 3], 1),
         ] {
             let windows = windows(&totals, size);
-            let mut found: Vec<usize> = windows.winners().iter().map(|n| n.index()).collect();
+            let mut found: Vec<usize> = windows.near.iter().map(|n| n.node.index()).collect();
             found.sort_unstable();
             assert_eq!(found, slow_winners(&totals, size), "{totals:?} {size}");
         }
@@ -358,9 +302,8 @@ mod tests {
                 window.max().expect("no window is empty").1 % count
             });
             let mut found = Vec::new();
-            each_reign(values, size, |from, until, who| {
-                assert_eq!(found.len(), from);
-                found.resize(until, who);
+            with_field(values, |field| {
+                each_reign(&field, size, |until, who| found.resize(until, who.number % count));
             });
             assert_eq!(found, slow.collect::<Vec<_>>(), "{size} of {count}");
         }
@@ -375,7 +318,7 @@ mod tests {
             let lost = |start: &usize| {
                 let places = || (*start..start + size).map(|at| at % count);
                 let top = places().map(|at| values[at]).max().expect("no window is empty");
-                places().any(|at| bad(windows.nodes[at]) && values[at] + NEAR >= top)
+                places().any(|at| at.is_multiple_of(5) && values[at] + NEAR >= top)
             };
             let slow = (0..count).filter(lost).count() as f64 / count as f64;
             assert_eq!(windows.share(bad), slow, "{size} of {count}");
@@ -385,7 +328,7 @@ mod tests {
     #[test]
     fn the_best_guess_wins_from_most_starts() {
         let windows = windows(&[5, 1, 1, 9, 1, 1, 1, 6], 3);
-        let order: Vec<usize> = windows.winners().iter().map(|n| n.index()).collect();
+        let order: Vec<usize> = windows.near.iter().map(|near| near.node.index()).collect();
         assert_eq!(order[0], 3);
         let share = windows.share(|node| node.index() == 3);
         assert!((share - 3.0 / 8.0).abs() < 1e-9, "{share}");

@@ -235,7 +235,7 @@ proptest! {
             for &id in snapshot.pods() {
                 let pod = PodRef::of(&snapshot, id).unbound();
                 let (_, winners) = model.decide(&mut occupancy, &pod, true);
-                prop_assert_eq!(model.winners_for(&mut occupancy, &pod), winners);
+                prop_assert_eq!(model.winners_for(&mut occupancy, &pod).unwrap_or_default(), winners);
             }
             if let Some(change) = change {
                 cluster.apply(change, &snapshot, &mut occupancy);

@@ -28,7 +28,7 @@ impl<'c, 's> Placing<'c, 's> {
     /// Gives a pod one of the nodes that could win, if there is any.
     pub(crate) fn place(&mut self, pod: PodRef<'s>) -> Option<NodeId> {
         let Self { model, occupancy, chance } = self;
-        let winners = model.winners_for(occupancy, &pod);
+        let winners = model.winners_for(occupancy, &pod).ok()?;
         let node = draw(&winners, *chance)?;
         occupancy.place(pod, node);
         Some(node)

@@ -61,4 +61,9 @@ impl<'s> NodeScore<'s> for Images {
         }
         raw.extend(nodes.iter().map(|node| self.score(sums[node.index()])));
     }
+
+    fn odd(&self, cycle: &Cycle<'_, 's>) -> Option<Vec<NodeId>> {
+        let images = self.worth.iter().filter_map(|&(image, _)| cycle.model.image(image));
+        Some(images.flat_map(|image| image.nodes.iter().copied()).collect())
+    }
 }

@@ -132,6 +132,15 @@ impl<'s> NodeFilter<'s> for Rules {
         }
         Ok(())
     }
+
+    fn odd(&self, cycle: &Cycle<'_, 's>) -> Option<Vec<NodeId>> {
+        let zone = cycle.model.topology.zone;
+        let Self { affinity, drawn_to, keeps_from, kept_away_by, .. } = self;
+        let touched = [drawn_to, keeps_from, kept_away_by].into_iter();
+        let touched = touched.flat_map(|numbers| numbers.touched(zone));
+        let lacking = affinity.iter().flat_map(|(_, domains)| domains.outside().iter().copied());
+        Some(touched.chain(lacking).collect())
+    }
 }
 
 /// What being in each place is worth.
@@ -169,6 +178,10 @@ pub(super) fn scores<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Scores<'c, 's> {
 impl<'s> NodeScore<'s> for Preferences {
     fn raw(&self, _: &Cycle<'_, 's>, node: NodeId) -> i64 {
         self.0.sum(node)
+    }
+
+    fn odd(&self, cycle: &Cycle<'_, 's>) -> Option<Vec<NodeId>> {
+        Some(self.0.touched(cycle.model.topology.zone).collect())
     }
 
     fn normalize(&self, _: &[NodeId], raw: &mut [i64]) {

@@ -27,6 +27,8 @@ mod volume_binding;
 mod volume_restrictions;
 mod volume_zone;
 
+pub(crate) use pod_topology_spread::{Eligible, EligibleKey};
+
 /// What looking at the pod came to.
 pub(crate) enum Prepared<'c, 's> {
     /// The plugin has nothing to do in this cycle.
@@ -48,6 +50,12 @@ impl<'c, 's> Prepared<'c, 's> {
 /// Says of single nodes whether they will do.
 pub(crate) trait NodeFilter<'s> {
     fn check(&self, cycle: &Cycle<'_, 's>, node: NodeId) -> Result<(), Rejection>;
+
+    /// The nodes of which more is to be known than their zone: what it says of the others is the
+    /// same for all nodes of a zone. `None` where that cannot be said of many.
+    fn odd(&self, _cycle: &Cycle<'_, 's>) -> Option<Vec<NodeId>> {
+        None
+    }
 }
 
 /// Why a node will not do.
@@ -95,8 +103,14 @@ pub(crate) trait NodeScore<'s> {
         raw.extend(nodes.iter().map(|&node| self.raw(cycle, node)));
     }
 
-    /// Brings the scores of all feasible nodes into 0 to 100.
+    /// Brings the scores of all feasible nodes into 0 to 100. What becomes of a score may depend on
+    /// the least and the most of them, and on the node, but not on how many nodes have it.
     fn normalize(&self, _nodes: &[NodeId], _raw: &mut [i64]) {}
+
+    /// As [`NodeFilter::odd`], of the scores before they are made comparable.
+    fn odd(&self, _cycle: &Cycle<'_, 's>) -> Option<Vec<NodeId>> {
+        None
+    }
 }
 
 /// 0 for every node, which is not the same as no score to whoever prints them.
@@ -105,6 +119,31 @@ struct Zero;
 impl<'s> NodeScore<'s> for Zero {
     fn raw(&self, _: &Cycle<'_, 's>, _: NodeId) -> i64 {
         0
+    }
+
+    fn odd(&self, _: &Cycle<'_, 's>) -> Option<Vec<NodeId>> {
+        Some(Vec::new())
+    }
+}
+
+/// Nodes, of which each may stand for several that are alike.
+#[derive(Clone, Copy)]
+pub(crate) struct Crowd<'n> {
+    pub(crate) nodes: &'n [NodeId],
+    /// For each how many nodes it stands for; itself alone when `None`.
+    pub(crate) times: Option<&'n [usize]>,
+}
+
+impl<'n> Crowd<'n> {
+    /// Nodes of which each stands for itself.
+    pub(crate) fn of(nodes: &'n [NodeId]) -> Self {
+        Self { nodes, times: None }
+    }
+
+    /// How many nodes there are of those that are so.
+    fn count(&self, is_so: impl Fn(NodeId) -> bool) -> usize {
+        let such = self.nodes.iter().enumerate().filter(|(_, node)| is_so(**node));
+        such.map(|(at, _)| self.times.map_or(1, |times| times[at])).sum()
     }
 }
 
@@ -171,13 +210,13 @@ pub(crate) fn prepare<'c, 's>(plugin: Plugin, cycle: &'c Cycle<'c, 's>) -> Prepa
 pub(crate) fn scores<'c, 's>(
     plugin: Plugin,
     cycle: &'c Cycle<'c, 's>,
-    feasible: &'c [NodeId],
+    feasible: Crowd<'c>,
 ) -> Scores<'c, 's> {
     match plugin {
         Plugin::TaintToleration => taint_toleration::scores(cycle),
         Plugin::NodeAffinity => node_affinity::scores(cycle),
         Plugin::NodeResourcesFit => node_resources_fit::scores(cycle),
-        Plugin::VolumeBinding => volume_binding::scores(cycle, feasible),
+        Plugin::VolumeBinding => volume_binding::scores(cycle, feasible.nodes),
         Plugin::PodTopologySpread => pod_topology_spread::scores(cycle, feasible),
         Plugin::InterPodAffinity => inter_pod_affinity::scores(cycle),
         Plugin::NodeResourcesBalancedAllocation => {

@@ -208,7 +208,10 @@ fn score(strategy: &ScoringStrategy, used: i64, capacity: i64) -> i64 {
 
 /// Whole hundredths, without overflow for any amount of bytes.
 fn percent(part: i64, whole: i64) -> i64 {
-    (i128::from(part) * 100 / i128::from(whole)) as i64
+    match part.checked_mul(100) {
+        Some(hundredfold) => hundredfold / whole,
+        None => (i128::from(part) * 100 / i128::from(whole)) as i64,
+    }
 }
 
 /// The value of a broken line, its scores stretched to 0 to 100.

@@ -1,23 +1,24 @@
 //! PodTopologySpread (docs/spec/scheduler.md section 5).
 
+use std::convert::Infallible;
 use std::rc::Rc;
 
 use descheduler_cluster::labels::value_of;
 use descheduler_cluster::{GroupId, Labels, NodeId, Selector, Sym, WorkloadKind};
 
-use super::{NodeFilter, NodeScore, Prepared, Rejection, Scores, each_value, never, not_now};
+use super::{
+    Crowd, NodeFilter, NodeScore, Prepared, Rejection, Scores, each_value, never, not_now,
+};
 use crate::cycle::Cycle;
+use crate::known::remember;
 use crate::outcome::Why;
 use crate::profile::{DefaultConstraint, SpreadDefaults};
-use crate::reach::Reach;
-use crate::topology::Domains;
-
-/// The label that the kubelet gives every node a value of its own for.
-const HOSTNAME: &str = "kubernetes.io/hostname";
-const ZONE: &str = "topology.kubernetes.io/zone";
+use crate::reach::{Demands, Reach};
+use crate::topology::{Domains, HOSTNAME, ZONE};
 
 /// One constraint as it holds for the incoming pod.
 struct Constraint<'c> {
+    key: Sym,
     domains: Rc<Domains>,
     hosts: bool,
     max_skew: i64,
@@ -90,6 +91,7 @@ fn constraints<'c>(cycle: &'c Cycle<'c, '_>, hard: bool) -> Vec<Constraint<'c>> 
             pairs: keys.filter_map(|&key| Some((key, value_of(labels, key)?))).collect(),
         };
         Constraint {
+            key: constraint.topology_key,
             domains: cycle.model.topology.domains(constraint.topology_key),
             hosts: cycle.snapshot().text(constraint.topology_key) == HOSTNAME,
             max_skew: i64::from(constraint.max_skew),
@@ -123,6 +125,7 @@ fn defaults<'c>(cycle: &'c Cycle<'c, '_>, hard: bool) -> Vec<Constraint<'c>> {
     let counts = Rc::new(counts(cycle, &matcher));
     let of_kind = list.iter().filter(|constraint| constraint.hard == hard);
     let constraints = of_kind.map(|constraint| Constraint {
+        key: cycle.snapshot().sym(&constraint.topology_key),
         domains: cycle.model.topology.domains(cycle.snapshot().sym(&constraint.topology_key)),
         hosts: constraint.topology_key == HOSTNAME,
         max_skew: i64::from(constraint.max_skew),
@@ -225,29 +228,62 @@ pub(super) fn prepare<'c, 's>(cycle: &'c Cycle<'c, 's>) -> Prepared<'c, 's> {
         return Prepared::Skip;
     }
     let reach = cycle.model.reach(cycle.pod.spec);
-    let mut counts: Vec<Vec<Option<i64>>> =
-        constraints.iter().map(|constraint| vec![None; constraint.domains.len()]).collect();
-    for &node in cycle.snapshot().nodes() {
-        if !in_domains_of_all(&constraints, node) {
-            continue;
+    let eligible = eligible(cycle, &constraints, &reach);
+    let is_counted = |constraint: &Constraint<'_>, node: NodeId| {
+        in_domains_of_all(&constraints, node) && constraint.includes(&reach, node)
+    };
+    let filled = constraints.iter().zip(&*eligible).map(|(constraint, eligible)| {
+        let mut counts = vec![0; constraint.domains.len()];
+        let mut occupied = 0;
+        for &node in constraint.counts.nodes.iter().filter(|&&node| is_counted(constraint, node)) {
+            let Some(domain) = constraint.domains.of(node) else { continue };
+            occupied += usize::from(counts[domain] == 0);
+            counts[domain] += constraint.counts.at(node);
         }
-        for (constraint, counts) in constraints.iter().zip(&mut counts) {
-            if let Some(domain) = constraint.domains.of(node)
-                && constraint.includes(&reach, node)
-            {
-                *counts[domain].get_or_insert(0) += constraint.counts.at(node);
-            }
-        }
-    }
-    let hard = constraints.into_iter().zip(counts).map(|(constraint, counts)| {
-        let eligible = counts.iter().flatten();
-        let enough = eligible.clone().count() >= constraint.min_domains;
-        let least = eligible.min().filter(|_| enough).copied().unwrap_or(0);
-        let counts = counts.into_iter().map(Option::unwrap_or_default).collect();
+        let count = eligible.domains.len();
+        let least = match count < constraint.min_domains || occupied < count {
+            true => 0,
+            false => eligible.domains.iter().map(|&domain| counts[domain]).min().unwrap_or(0),
+        };
         let matches_itself = constraint.matcher.matches(cycle, cycle.pod.labels);
-        (constraint, Filled { counts, least, matches_itself })
+        Filled { counts, least, matches_itself }
     });
-    Prepared::filter(Hard(hard.collect()))
+    let filled: Vec<Filled> = filled.collect();
+    Prepared::filter(Hard(constraints.into_iter().zip(filled).collect()))
+}
+
+/// What decides over the domains of hard constraints that count: the pod's demands, and each key
+/// with whether affinity and taints are honoured.
+pub(crate) type EligibleKey<'s> = (Demands<'s>, Vec<(Sym, bool, bool)>);
+
+/// The domains of a hard constraint that count.
+#[derive(Debug)]
+pub(crate) struct Eligible {
+    domains: Vec<usize>,
+}
+
+/// For each constraint the domains of it that count. They never change.
+fn eligible(
+    cycle: &Cycle<'_, '_>,
+    constraints: &[Constraint<'_>],
+    reach: &Reach,
+) -> Rc<Vec<Eligible>> {
+    let keys = constraints.iter().map(|one| (one.key, one.honor_affinity, one.honor_taints));
+    let key = (Demands::of(cycle.pod.spec), keys.collect());
+    let Ok(eligible) = remember(&cycle.model.known.eligible, key, || {
+        let all = constraints.iter().map(|constraint| {
+            let nodes = cycle.snapshot().nodes().iter().copied();
+            let nodes = nodes.filter(|&node| in_domains_of_all(constraints, node));
+            let nodes = nodes.filter(|&node| constraint.includes(reach, node));
+            let mut domains: Vec<usize> =
+                nodes.filter_map(|node| constraint.domains.of(node)).collect();
+            domains.sort_unstable();
+            domains.dedup();
+            Eligible { domains }
+        });
+        Ok::<_, Infallible>(all.collect())
+    });
+    eligible
 }
 
 impl<'s> NodeFilter<'s> for Hard<'_> {
@@ -262,6 +298,19 @@ impl<'s> NodeFilter<'s> for Hard<'_> {
             }
         }
         Ok(())
+    }
+
+    fn odd(&self, cycle: &Cycle<'_, 's>) -> Option<Vec<NodeId>> {
+        let zone = cycle.model.topology.zone;
+        let mut odd = Vec::new();
+        for (Constraint { domains, counts, .. }, _) in
+            self.0.iter().filter(|(constraint, _)| constraint.key != zone)
+        {
+            odd.extend_from_slice(domains.outside());
+            let occupied = counts.nodes.iter().filter_map(|&node| domains.of(node));
+            occupied.for_each(|domain| odd.extend_from_slice(domains.members(domain)));
+        }
+        Some(odd)
     }
 }
 
@@ -279,7 +328,7 @@ struct SoftConstraint<'c> {
     filled: Option<Vec<i64>>,
 }
 
-pub(super) fn scores<'c, 's>(cycle: &'c Cycle<'c, 's>, feasible: &'c [NodeId]) -> Scores<'c, 's> {
+pub(super) fn scores<'c, 's>(cycle: &'c Cycle<'c, 's>, feasible: Crowd<'c>) -> Scores<'c, 's> {
     let constraints = constraints(cycle, false);
     if constraints.is_empty() {
         return Scores::Skip;
@@ -287,14 +336,14 @@ pub(super) fn scores<'c, 's>(cycle: &'c Cycle<'c, 's>, feasible: &'c [NodeId]) -
     let system =
         cycle.pod.spec.spread.is_empty() && matches!(cycle.profile.spread, SpreadDefaults::System);
     let counts_at = |node: NodeId| system || in_domains_of_all(&constraints, node);
-    let counted: Vec<NodeId> = feasible.iter().copied().filter(|&node| counts_at(node)).collect();
+    let counted = || feasible.nodes.iter().copied().filter(|&node| counts_at(node));
     let reach = cycle.model.reach(cycle.pod.spec);
     let filled = constraints.iter().map(|constraint| {
         if constraint.hosts {
-            return (counted.len(), None);
+            return (feasible.count(counts_at), None);
         }
         let Counts { nodes, .. } = &*constraint.counts;
-        let mut within = Within::new(&constraint.domains, &counted);
+        let mut within = Within::new(&constraint.domains, counted());
         for &node in nodes.iter().filter(|&&node| counts_at(node)) {
             if constraint.includes(&reach, node) {
                 within.add(&constraint.domains, node, constraint.counts.at(node));
@@ -317,10 +366,10 @@ struct Within {
 }
 
 impl Within {
-    fn new(domains: &Domains, nodes: &[NodeId]) -> Self {
+    fn new(domains: &Domains, nodes: impl Iterator<Item = NodeId>) -> Self {
         let mut counts = vec![None; domains.len()];
         let mut outside = false;
-        for &node in nodes {
+        for node in nodes {
             match Self::domain(domains, node) {
                 Some(domain) => counts[domain] = Some(0),
                 None => outside = true,
@@ -366,6 +415,17 @@ impl<'s> NodeScore<'s> for Soft<'_> {
             score += count as f64 * weight + (constraint.max_skew - 1) as f64;
         }
         rounded(score)
+    }
+
+    fn odd(&self, cycle: &Cycle<'_, 's>) -> Option<Vec<NodeId>> {
+        let zone = cycle.model.topology.zone;
+        let beyond = self.constraints.iter().map(|soft| &soft.constraint);
+        let mut beyond = beyond.filter(|constraint| constraint.key != zone);
+        beyond.try_fold(Vec::new(), |mut odd, constraint| {
+            // Which other domains the feasible nodes form is not known from a few of them.
+            constraint.hosts.then(|| odd.extend_from_slice(&constraint.counts.nodes))?;
+            Some(odd)
+        })
     }
 
     fn normalize(&self, nodes: &[NodeId], raw: &mut [i64]) {
