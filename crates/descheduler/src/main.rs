@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod error;
 mod input;
+mod logger;
 mod output;
 mod printer;
 mod progress;

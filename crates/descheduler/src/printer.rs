@@ -13,6 +13,7 @@ use descheduler_engine::{Diagnostics, Violation};
 use descheduler_policy::Style;
 
 use crate::error::CliError;
+use crate::logger::{Entry, Logger};
 use crate::output::layout::{Ink, Screen, clean};
 
 /// What is not a terminal gets lines of this width: what is looked at later is looked at wide.
@@ -31,6 +32,8 @@ pub(crate) struct Printer {
     err: Stderr,
     screen: Screen,
     coloured_err: bool,
+    /// Where standard error is read by programs: what writes entries of a log instead.
+    logger: Option<Logger>,
 }
 
 impl Printer {
@@ -46,7 +49,12 @@ impl Printer {
         };
         let coloured_err = wanted && err.is_terminal();
         let out = BufWriter::with_capacity(64 * 1024, out.lock());
-        Self { out, err, screen, coloured_err }
+        Self { out, err, screen, coloured_err, logger: None }
+    }
+
+    /// From now on everything that is said on standard error is an entry of this log.
+    pub(crate) fn log_to(&mut self, logger: Logger) {
+        self.logger = Some(logger);
     }
 
     /// What standard output is like.
@@ -74,6 +82,12 @@ impl Printer {
 
     /// Tells why a command failed.
     pub(crate) fn error(&mut self, error: &CliError) {
+        if let Some(logger) = self.logger {
+            let entry = Entry::error("command failed", error);
+            let hint = error.hint().map(str::to_owned);
+            logger.tell(&hint.into_iter().fold(entry, |entry, hint| entry.field("help", hint)));
+            return;
+        }
         self.say("error", Ink::Red, &error);
         if let Some(hint) = error.hint() {
             self.say("help", Ink::Cyan, &hint);
@@ -87,15 +101,26 @@ impl Printer {
 
     /// Tells all that there is to say about a file of that content.
     pub(crate) fn diagnostics(&mut self, diagnostics: &Diagnostics, bytes: &[u8]) {
-        let rendered = descheduler_policy::render(diagnostics, bytes, style(self.coloured_err));
-        if !rendered.is_empty() {
-            self.raw(&format!("{rendered}\n"));
+        let rendered = descheduler_policy::render(
+            diagnostics,
+            bytes,
+            style(self.coloured_err && self.logger.is_none()),
+        );
+        if rendered.is_empty() {
+            return;
+        }
+        match self.logger {
+            Some(logger) => logger.tell(&Entry::warning(rendered)),
+            None => self.raw(&format!("{rendered}\n")),
         }
     }
 
     /// Tells something that is good to know.
     pub(crate) fn note(&mut self, text: impl fmt::Display) {
-        self.say("note", Ink::Green, &text);
+        match self.logger {
+            Some(logger) => logger.tell(&Entry::info(text)),
+            None => self.say("note", Ink::Green, &text),
+        }
     }
 
     /// Puts text on standard error as it is. Where that cannot be written, nobody can be told.

@@ -291,7 +291,7 @@ fn every_flag_of_upstream_is_accepted() {
         --log-flush-frequency=5s --log-text-split-stream --log-text-info-buffer-size=1Mi \
         --log-json-split-stream --log-json-info-buffer-size=0";
     // `--v` is `-v` again, and the last one counts; one kubeconfig is the other.
-    let nil = "error: deschedulerPolicy is nil: [..]\nhelp: [..]\n";
+    let nil = "{\"ts\":[..],\"msg\":\"command failed\",\"err\":\"deschedulerPolicy is nil: [..]\n";
     descheduler(flags).assert().code(1).stdout_eq("").stderr_eq(nil);
 }
 

@@ -182,6 +182,57 @@ fn an_endpoint_that_cannot_be_had_is_told_before_anything_else() {
 }
 
 #[test]
+fn a_log_is_as_kubernetes_writes_it() {
+    let kubeconfig = kubeconfig("log", &serve(&objects(), &[], &Evictions::default()));
+    let said = |flags: &str| {
+        let run = format!(
+            "--policy-config-file policy.yaml --secure-port 0 --kubeconfig {kubeconfig} \
+             --dry-run -v 1 {flags}"
+        );
+        let output = descheduler(&run).output().expect("it runs");
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        said
+    };
+    let text = said("--logging-format foo --vmodule a=3");
+    assert!(text.contains("note: `--logging-format foo`: known are text and json\n"), "{text}");
+    assert!(text.contains("note: `--vmodule`: "), "{text}");
+    let entry = text.lines().find(|line| line.contains("Evicted pod in dry run mode"));
+    let entry = entry.expect("an entry");
+    let (head, rest) = entry.split_once("] ").expect("a head");
+    let [severity, _, pid, place] = head.split_whitespace().collect::<Vec<_>>()[..] else {
+        panic!("{head}")
+    };
+    assert!(severity.starts_with('I') && severity.len() == 5, "{head}");
+    assert!(pid.parse::<u32>().is_ok() && place.starts_with("log.rs:"), "{head}");
+    assert!(rest.starts_with("\"Evicted pod in dry run mode\" pod=\"shop/"), "{rest}");
+    for field in [" reason=\"", " strategy=\"", " node=\"a\"", " profile=\""] {
+        assert!(rest.contains(field), "{rest}");
+    }
+
+    let json = said("--logging-format json");
+    let entries: Vec<Value> = json
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line} of {json}")))
+        .collect();
+    assert!(entries.iter().all(|entry| entry["ts"].is_f64() && entry["caller"].is_string()));
+    let evicted = entries.iter().find(|entry| entry["msg"] == "Evicted pod in dry run mode");
+    assert_eq!(evicted.expect("an entry")["pod"]["namespace"], "shop");
+    let ended = entries.iter().find(|entry| entry["cycle"] == 1).expect("the end of the cycle");
+    assert!(ended["msg"].as_str().is_some_and(|text| text.starts_with("cycle 1 (dry run): ")));
+    assert!(ended["planned"].as_u64().is_some_and(|planned| planned > 0), "{ended}");
+
+    // What ends the program is an entry, too.
+    let run = "--policy-config-file policy.yaml --secure-port 0 --kubeconfig nowhere";
+    let output = descheduler(&format!("{run} --logging-format json")).output().expect("it runs");
+    let last = String::from_utf8_lossy(&output.stderr).lines().last().map(str::to_owned);
+    let last: Value = serde_json::from_str(&last.expect("a line")).expect("JSON");
+    assert_eq!((output.status.code(), &last["msg"]), (Some(1), &json!("command failed")));
+    assert!(last["err"].as_str().is_some_and(|err| err.contains("nowhere")), "{last}");
+    assert!(last.get("v").is_none(), "{last}");
+}
+
+#[test]
 fn a_loop_ends_well_when_it_is_told_to() {
     let evictions = Evictions::default();
     let address = serve(&objects(), &[], &evictions);

@@ -45,7 +45,7 @@ pub(super) fn health(scene: &Scene<'_>) -> Result<()> {
     let port = free_port()?;
     let flags = format!("--dry-run --descheduling-interval 1h --secure-port {port}");
     let running = service.start(&flags)?;
-    running.wait_until("the endpoint", |said| said.contains("serving securely on"))?;
+    running.wait_until("the endpoint", |said| said.contains("Serving securely on"))?;
     let get = |path: &str| ask(&plane, port, path, ANY);
     ensure!(get("/healthz")? == "ok", "{}", running.said());
     running.wait_until("a cycle", |said| said.contains("cycle 1 (dry run): "))?;
@@ -98,7 +98,7 @@ pub(super) fn certificate_replaced(scene: &Scene<'_>) -> Result<()> {
         cert.display(),
         key.display()
     ))?;
-    running.wait_until("the endpoint", |said| said.contains("serving securely on"))?;
+    running.wait_until("the endpoint", |said| said.contains("Serving securely on"))?;
     let trusted = |authority: &Path| {
         let trust = format!("--certificate-authority={}", authority.display());
         ask(&plane, port, "/healthz", &trust).is_ok()

@@ -19,13 +19,15 @@ use super::inputs::{self, Source};
 use super::live::{self, Live};
 use super::scheduler;
 use crate::cli::InputArgs;
-use crate::cli::service::{ElectionArgs, Features, ServiceArgs};
+use crate::cli::service::{ElectionArgs, Features, LoggingArgs, ServiceArgs};
 use crate::error::CliError;
+use crate::logger::{Format, Logger};
 use crate::printer::Printer;
 
 /// Runs until it is told to stop, or for one cycle.
 pub(crate) fn run(arguments: &ServiceArgs, printer: &mut Printer) -> Result<ExitCode, CliError> {
     let ServiceArgs { client, election, .. } = arguments;
+    let logger = logger(&arguments.logging, printer);
     let features = Features::of(&arguments.feature_gates).map_err(|name| {
         CliError::user(anyhow!("unrecognized feature gate: {name}"))
             .help("known: EvictionsInBackground, AllAlpha, AllBeta")
@@ -37,8 +39,7 @@ pub(crate) fn run(arguments: &ServiceArgs, printer: &mut Printer) -> Result<Exit
 
     // Served until the very end, and from the start: a probe need not wait for the cluster.
     let prepared = Prepared::new(&arguments.serving, lease.is_some(), printer)?;
-    let mut listeners: Vec<Arc<dyn Listener>> =
-        vec![Arc::new(Log::new(arguments.logging.verbosity))];
+    let mut listeners: Vec<Arc<dyn Listener>> = vec![Arc::new(Log::new(logger))];
     listeners.extend(prepared.iter().flat_map(Prepared::listeners));
     let audience = Audience::new(listeners);
     let _served = prepared.map(|prepared| prepared.start(&audience)).transpose()?;
@@ -155,12 +156,49 @@ fn lease(arguments: &ElectionArgs, one_cycle: bool) -> Result<Option<LeaseSettin
     Ok(Some(lease))
 }
 
+/// How the log is written. Upstream drops all that it is told of the log when one of these flags
+/// cannot be used, `-v` included, and says nothing (docs/spec/runtime.md section 1.6).
+fn logger(arguments: &LoggingArgs, printer: &mut Printer) -> Logger {
+    let (format, is_known) = match &*arguments.logging_format {
+        "json" => (Format::Json, true),
+        "text" | "" => (Format::Text, true),
+        _ => (Format::Text, false),
+    };
+    let logger = Logger { format, verbosity: arguments.verbosity };
+    if format == Format::Json {
+        printer.log_to(logger);
+    }
+    if !is_known {
+        let format = &arguments.logging_format;
+        printer.note(format_args!("`--logging-format {format}`: known are text and json"));
+    }
+    logger
+}
+
 /// Says of flags that they do nothing.
 fn remark(arguments: &ServiceArgs, printer: &mut Printer) {
-    if !arguments.tracing.otel_collector_endpoint.is_empty() {
-        printer.note("`--otel-collector-endpoint`: there are no traces; the flag does nothing");
+    let ServiceArgs { logging, tracing, .. } = arguments;
+    let is_size = |text: &str| !matches!(text, "" | "0");
+    for (is_given, flag, why) in [
+        (
+            !tracing.otel_collector_endpoint.is_empty(),
+            "--otel-collector-endpoint",
+            "there are no traces",
+        ),
+        (!logging.vmodule.is_empty(), "--vmodule", "`-v` is for all of the program"),
+        (logging.log_text_split_stream, "--log-text-split-stream", ONE_STREAM),
+        (is_size(&logging.log_text_info_buffer_size), "--log-text-info-buffer-size", ONE_STREAM),
+        (logging.log_json_split_stream, "--log-json-split-stream", ONE_STREAM),
+        (is_size(&logging.log_json_info_buffer_size), "--log-json-info-buffer-size", ONE_STREAM),
+    ] {
+        if is_given {
+            printer.note(format_args!("`{flag}`: {why}; the flag does nothing"));
+        }
     }
 }
+
+/// As upstream, where these cannot be switched on.
+const ONE_STREAM: &str = "everything is written to standard error at once";
 
 /// A number that differs from identity to identity.
 fn seed(identity: &str) -> u64 {

@@ -1,141 +1,186 @@
-//! What the service tells, as lines on standard error.
+//! What the service tells, as a log: an entry for each eviction as upstream writes it, and one line
+//! at the end of each cycle that says how it went.
 
-use std::fmt::Display;
-use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
+use descheduler_controller::Missing;
 use descheduler_controller::observe::{
-    Decided, LeaseNews, Listener, News, Planned, PolicyNews, ServingNews,
+    Decided, Ended, LeaseNews, Listener, News, Planned, PolicyNews, ServingNews,
 };
-use descheduler_controller::{Missing, clock};
-use descheduler_engine::{Eviction, Fate, Reason, Settled};
+use descheduler_engine::{Eviction, Fate, Policy, Record, Settled};
 
-use crate::output::layout::clean;
+use crate::logger::{Entry, Logger};
 
-/// Writes a line for each thing that happens.
+/// From this verbosity on, each pod that stays is told, of which there may be very many.
+const KEPT: i32 = 4;
+
+/// Writes an entry for each thing that happens.
 pub(super) struct Log {
-    verbosity: i32,
+    logger: Logger,
     /// The kinds that could not be read, as they were told last.
     missing: Mutex<Vec<Missing>>,
 }
 
 impl Log {
-    pub(super) fn new(verbosity: i32) -> Self {
-        Self { verbosity, missing: Mutex::default() }
+    pub(super) fn new(logger: Logger) -> Self {
+        Self { logger, missing: Mutex::default() }
     }
 
-    /// Where standard error cannot be written to, nobody can be told.
-    fn line(&self, level: &str, text: &dyn Display) {
-        let text = clean(&text.to_string()).into_owned();
-        let line = format!("{} {level} {text}\n", clock::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ"));
-        let _ = std::io::stderr().write_all(line.as_bytes());
+    fn tell(&self, entry: &Entry) {
+        self.logger.tell(entry);
     }
 
-    fn decided(&self, Decided { record, policy, .. }: &Decided) {
-        let pod = format!("{}/{}", record.target.pod.namespace, record.target.pod.name);
-        let profile = policy.profiles.get(record.target.profile);
-        let profile = profile.map_or("", |profile| &profile.name);
-        let (strategy, node) = (record.target.strategy, &record.target.node);
-        let by = format!("pod {pod}, node {node}, strategy {strategy}, profile {profile}");
-        match &record.fate {
-            Fate::Evicted => self.line("info", &format!("evicted: {by}")),
-            Fate::Denied(why) | Fate::Unreached(why) | Fate::Unknown(why) => {
-                self.line("warn", &format!("{}: {by}: {why}", record.fate.code()));
+    fn policy(&self, news: &PolicyNews) {
+        self.tell(&match news {
+            PolicyNews::Used(policy) => {
+                Entry::info("Policy in use").field("profiles", policy.profiles.len())
             }
-            Fate::InBackground
-            | Fate::Gone
-            | Fate::Replaced
-            | Fate::BlockedByBudget
-            | Fate::ThrottledOut
-            | Fate::Conflict
-            | Fate::NotTried(_) => self.line("info", &format!("{}: {by}", record.fate.code())),
-        }
+            PolicyNews::Refused(why) => {
+                Entry::error("The new policy cannot be used, the old one stays", why)
+            }
+        });
     }
-}
 
-impl Log {
+    /// In upstream's words where it has any (docs/spec/runtime.md section 11).
+    fn lease(&self, news: &LeaseNews) {
+        self.tell(&match news {
+            LeaseNews::HeldBy(who) => Entry::info("New leader elected").field("identity", &**who),
+            LeaseNews::Acquired => Entry::info("Started leading"),
+            LeaseNews::Lost(why) => Entry::warning("Leader lost").field("reason", &**why),
+            LeaseNews::Released => Entry::info("The lease is given up"),
+            LeaseNews::Failed(why) => Entry::error("Cannot ask for the lease", why),
+        });
+    }
+
+    fn serving(&self, news: &ServingNews) {
+        self.tell(&match news {
+            ServingNews::Listening(address) => {
+                Entry::info(format!("Serving securely on {address}"))
+            }
+            ServingNews::CertificateReplaced(path) => {
+                Entry::info("The certificate was replaced and is in use").field("file", &**path)
+            }
+            ServingNews::CertificateUnusable(path, why) => {
+                let what = "The new certificate cannot be used, the old one stays";
+                Entry::error(what, why).field("file", &**path)
+            }
+        });
+    }
+
     fn planned(&self, planned: &Planned) {
         let mut told = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         if *told != planned.missing {
             for Missing { resource, problem, without } in &planned.missing {
-                let text = format!("no right to read {resource}, so {without}; {problem}");
-                self.line("warn", &text);
+                let text = format!("No right to read {resource}, so {without}");
+                self.tell(&Entry::warning(text).field("reason", &**problem));
             }
             told.clone_from(&planned.missing);
         }
         drop(told);
-        for note in &planned.plan.report.notes {
-            self.line("info", note);
+        let Planned { world, policy, plan, dry_run, .. } = planned;
+        for note in &plan.report.notes {
+            self.tell(&Entry::info(note));
         }
-        if !planned.dry_run && self.verbosity == 0 {
-            return;
+        let snapshot = &world.0;
+        for Eviction { pod, node, profile, strategy, reason, .. } in &plan.evictions {
+            let pod = snapshot.pod(*pod);
+            // A dry run is made in order to read this.
+            let (what, level) =
+                if *dry_run { ("Evicted pod in dry run mode", 0) } else { ("Planned eviction", 1) };
+            let entry = Entry::info(what).at(level);
+            let entry = entry.pod(snapshot.text(pod.namespace), &pod.name);
+            let entry = entry.field("reason", format!("{}: {}", reason.code, reason.detail));
+            let entry = entry.field("strategy", *strategy);
+            let entry = entry.field("node", &*snapshot.node(*node).name);
+            self.tell(&entry.field("profile", profile_name(policy, *profile)));
         }
-        let (snapshot, _) = &*planned.world;
-        for Eviction { pod, node, strategy, reason, .. } in &planned.plan.evictions {
-            let (pod, node) = (snapshot.pod_name(*pod), &snapshot.node(*node).name);
-            let Reason { code, detail } = reason;
-            let by = format!("pod {pod}, node {node}, strategy {strategy}");
-            self.line("info", &format!("to evict: {by}: {code}: {detail}"));
+        if self.logger.tells(KEPT) {
+            self.kept(planned);
         }
     }
+
+    fn kept(&self, planned: &Planned) {
+        let snapshot = &planned.world.0;
+        for run in &planned.plan.report.runs {
+            for refused in &run.refusals {
+                let pod = snapshot.pod(refused.pod);
+                let entry = Entry::info("Pod stays").at(KEPT);
+                let entry = entry.pod(snapshot.text(pod.namespace), &pod.name);
+                let entry = entry.field("code", refused.refusal.code());
+                let entry = entry.field("reason", refused.refusal.to_string());
+                let entry = entry.field("strategy", run.strategy);
+                self.tell(&entry.field("profile", profile_name(&planned.policy, run.profile)));
+            }
+        }
+    }
+
+    fn decided(&self, Decided { record, policy, .. }: &Decided) {
+        let (target, fate) = (&record.target, &record.fate);
+        let entry = match fate {
+            Fate::Evicted => Entry::info("Evicted pod"),
+            Fate::Denied(why) | Fate::Unreached(why) | Fate::Unknown(why) => {
+                Entry::error("Error evicting pod", why).field("code", fate.code())
+            }
+            Fate::InBackground => Entry::info("Eviction goes on in the background"),
+            Fate::Gone
+            | Fate::Replaced
+            | Fate::BlockedByBudget
+            | Fate::ThrottledOut
+            | Fate::Conflict
+            | Fate::NotTried(_) => Entry::info("Pod not evicted").field("code", fate.code()),
+        };
+        let entry = entry.pod(&target.pod.namespace, &target.pod.name);
+        let reason = format!("{}: {}", target.reason.code, target.reason.detail);
+        let entry = entry.field("reason", reason).field("strategy", target.strategy);
+        let entry = entry.field("node", &*target.node);
+        self.tell(&entry.field("profile", profile_name(policy, target.profile)));
+    }
+
+    fn ended(&self, ended: &Ended) {
+        let evicted = |record: &&Record| record.fate == Fate::Evicted;
+        let evicted = ended.receipt.records.iter().filter(evicted).count();
+        let requests: u32 = ended.receipt.records.iter().map(|record| record.requests).sum();
+        let entry = match &ended.skipped {
+            Some(skipped) => Entry::warning(ended).detail("code", skipped.code),
+            None => Entry::info(ended),
+        };
+        let took_ms = u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX);
+        let entry = entry.detail("cycle", ended.cycle).detail("planned", ended.planned);
+        let entry = entry.detail("kept", ended.refused).detail("evicted", evicted);
+        self.tell(&entry.detail("open", ended.open).detail("took_ms", took_ms));
+        let entry = Entry::info("Number of evictions/requests").at(1);
+        self.tell(&entry.field("totalEvicted", evicted).field("evictionRequests", requests));
+    }
+}
+
+fn profile_name(policy: &Policy, index: usize) -> &str {
+    policy.profiles.get(index).map_or("", |profile| &profile.name)
 }
 
 impl Listener for Log {
     fn hear(&self, news: &News) {
         match news {
-            News::Policy(PolicyNews::Used(policy)) => {
-                let text = format!("policy in use: {} profiles", policy.profiles.len());
-                self.line("info", &text);
-            }
-            News::Policy(PolicyNews::Refused(why)) => {
-                self.line(
-                    "error",
-                    &format!("the new policy cannot be used, the old one stays: {why}"),
-                );
-            }
-            News::Lease(news) => match news {
-                LeaseNews::HeldBy(who) => self.line("info", &format!("the lease is held by {who}")),
-                LeaseNews::Acquired => self.line("info", &"the lease is ours"),
-                LeaseNews::Lost(why) => self.line("warn", &format!("the lease is lost: {why}")),
-                LeaseNews::Released => self.line("info", &"the lease is given up"),
-                LeaseNews::Failed(why) => {
-                    self.line("warn", &format!("cannot ask for the lease: {why}"));
-                }
-            },
-            News::Serving(news) => match news {
-                ServingNews::Listening(address) => {
-                    self.line("info", &format!("serving securely on {address}"));
-                }
-                ServingNews::CertificateReplaced(path) => {
-                    self.line(
-                        "info",
-                        &format!("the certificate {path} was replaced and is in use"),
-                    );
-                }
-                ServingNews::CertificateUnusable(path, why) => {
-                    let text = "cannot be used, the old one stays";
-                    self.line("error", &format!("the new certificate {path} {text}: {why}"));
-                }
-            },
+            News::Synced => self.tell(&Entry::info("The cluster has been read").at(1)),
+            News::Policy(news) => self.policy(news),
+            News::Lease(news) => self.lease(news),
+            News::Serving(news) => self.serving(news),
             News::Settled(news) => {
                 let pod = &news.eviction.pod;
-                let was = match news.settled {
-                    Settled::Left => "it was an eviction",
-                    Settled::Stayed => "it was none",
+                let outcome = match news.settled {
+                    Settled::Left => "the pod has left",
+                    Settled::Stayed => "the pod has stayed",
                 };
-                self.line("info", &format!("settled: pod {}/{}: {was}", pod.namespace, pod.name));
+                let entry = Entry::info("It is known what became of an open eviction");
+                self.tell(&entry.pod(&pod.namespace, &pod.name).field("outcome", outcome));
             }
+            // The end of the cycle says so, too.
             News::Skipped(_) => {}
-            News::Begun(begun) if self.verbosity > 0 => {
-                self.line("info", &format!("cycle {} begins", begun.cycle));
+            News::Begun(begun) => {
+                self.tell(&Entry::info(format!("cycle {} begins", begun.cycle)).at(1));
             }
             News::Planned(planned) => self.planned(planned),
-            News::Begun(_) | News::Synced => {}
             News::Decided(decided) => self.decided(decided),
-            News::Ended(ended) => {
-                let level = if ended.skipped.is_some() { "warn" } else { "info" };
-                self.line(level, ended);
-            }
+            News::Ended(ended) => self.ended(ended),
         }
     }
 }
