@@ -117,6 +117,9 @@ impl Memory {
             let all: Vec<String> = violations.iter().map(ToString::to_string).collect();
             skipped("Unsound", format!("the plan is not sound: {}", all.join("; ")))
         })?;
+        // Whoever does not go by what pods use does not miss it.
+        let uses = around.policy.goes_by_use();
+        let missing = missing.into_iter().filter(|missing| uses || !missing.is_use()).collect();
         let planned = Planned {
             cycle,
             dry_run: service.dry_run,

@@ -45,6 +45,11 @@ impl Policy {
         self.profiles.iter_mut().for_each(|profile| profile.placement = None);
     }
 
+    /// Whether a strategy goes by what nodes and pods really use.
+    pub fn goes_by_use(&self) -> bool {
+        self.steps().any(|(_, step)| step.strategy.goes_by_use())
+    }
+
     /// What the moves of a strategy are for.
     pub(crate) fn purpose(&self, strategy: &str) -> Purpose {
         let mut steps = self.steps().map(|(_, step)| step);

@@ -19,6 +19,11 @@ pub trait Strategy: Send + Sync {
         Purpose::Place
     }
 
+    /// Whether it goes by what nodes and pods really use, as NodeMetrics and PodMetrics say.
+    fn goes_by_use(&self) -> bool {
+        false
+    }
+
     /// Makes ready to judge where pods of a snapshot could be, on the nodes that are worked on.
     fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's>;
 

@@ -141,6 +141,10 @@ impl Strategy for HighNodeUtilization {
         }
     }
 
+    fn goes_by_use(&self) -> bool {
+        self.source == Source::Metrics
+    }
+
     fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
         Box::new(self.gauge(snapshot, nodes))
     }

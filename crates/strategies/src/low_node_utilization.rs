@@ -178,6 +178,10 @@ impl Strategy for LowNodeUtilization {
         }
     }
 
+    fn goes_by_use(&self) -> bool {
+        self.source == Source::Metrics
+    }
+
     fn judge<'s>(&'s self, snapshot: &'s Snapshot, nodes: &[NodeId]) -> Box<dyn Judge<'s> + 's> {
         let (_, high) = self.levels_as_found(snapshot, nodes, f64::min);
         let names = high.iter().map(|(resource, _)| snapshot.resource_name(*resource).to_owned());

@@ -91,6 +91,13 @@ pub struct Missing {
     pub without: &'static str,
 }
 
+impl Missing {
+    /// Whether it is about what nodes and pods really use.
+    pub(crate) fn is_use(&self) -> bool {
+        self.resource.ends_with(".metrics.k8s.io")
+    }
+}
+
 /// Why the cluster cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot read {resource} of the cluster: {problem}")]

@@ -150,3 +150,22 @@ async fn the_page_lists_all_of_them() {
         format!("{before}{begin}{table}{end}{after}")
     });
 }
+
+/// Words that begin as our metrics do.
+fn named(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    words.filter(|word| word.starts_with("descheduler_"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_asked_for_elsewhere_is_there() {
+    let known = text().await;
+    for path in ["deploy/alerts.yaml", "docs/metrics.md"] {
+        let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+        let text = fs::read_to_string(file).expect("it can be read");
+        assert!(named(&text).count() > 5, "{path}");
+        for name in named(&text) {
+            assert!(known.contains(&format!("# TYPE {name} ")), "{path}: there is no {name}");
+        }
+    }
+}
