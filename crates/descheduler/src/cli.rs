@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use descheduler_cluster::GoDuration;
 use descheduler_cluster::duration::DurationError;
 use descheduler_engine::Placement;
@@ -55,6 +56,7 @@ impl Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Plan(PlanArgs),
+    Report(ReportArgs),
     Explain(ExplainArgs),
     Simulate(SimulateArgs),
     Place(PlaceArgs),
@@ -64,10 +66,7 @@ pub(crate) enum Command {
     Strategies(StrategiesArgs),
     /// Print the version
     Version,
-    #[command(hide = true, disable_help_flag = true)]
-    Report(Later),
-    #[command(hide = true, disable_help_flag = true)]
-    Completion(Later),
+    Completion(CompletionArgs),
 }
 
 /// What stands below the flags of `plan`.
@@ -104,6 +103,28 @@ pub(crate) struct PlanArgs {
     /// Say on standard error what it cost, as one line of JSON
     #[arg(long)]
     pub(crate) timings: bool,
+}
+
+/// Write a plan as one page of HTML that needs nothing else; changes nothing
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "descheduler report [FILE] --policy <FILE> (--cluster <PATH> | --kubeconfig <FILE>) [OPTIONS]"
+)]
+pub(crate) struct ReportArgs {
+    /// Where to put it [default: standard output]
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+
+    /// What runs of `plan` remember; only read here
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
+
+    /// How to write it; there is one way
+    #[arg(short, long, value_name = "FORMAT", default_value = "html")]
+    pub(crate) output: ReportFormat,
 }
 
 /// What decisions are made from.
@@ -368,17 +389,31 @@ pub(crate) struct StrategiesArgs {
     pub(crate) output: Format,
 }
 
-/// What follows a command that is not built yet.
+/// What stands below the flags of `completion`.
+const COMPLETION_HELP: &str = "\
+bash:        source <(descheduler completion bash)
+zsh:         descheduler completion zsh > \"${fpath[1]}/_descheduler\"
+fish:        descheduler completion fish | source
+powershell:  descheduler completion powershell | Out-String | Invoke-Expression";
+
+/// Print a script that makes a shell complete commands and flags
 #[derive(Args, Debug)]
-pub(crate) struct Later {
-    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-    _rest: Vec<OsString>,
+#[command(after_help = COMPLETION_HELP)]
+pub(crate) struct CompletionArgs {
+    /// Which shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Text,
     Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    Html,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

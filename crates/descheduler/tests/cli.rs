@@ -34,6 +34,7 @@ Usage: descheduler <COMMAND>
 
 Commands:
   plan        Show what would be evicted and why, and what stays and why; changes nothing
+  report      Write a plan as one page of HTML that needs nothing else; changes nothing
   explain     Show what every strategy and every check says about one pod or node; changes nothing
   simulate    Show what would happen over many cycles, and whether the policy settles; changes
               nothing
@@ -44,6 +45,7 @@ Commands:
   capture     Put all that plans are made from into one file that `--cluster` reads; changes nothing
   strategies  List the strategies, or show what one does, its arguments and an example
   version     Print the version
+  completion  Print a script that makes a shell complete commands and flags
   help        Print this message or the help of the given subcommand(s)
 
 Options:
@@ -201,22 +203,30 @@ Exit codes: 0 done, 1 you can fix it, 2 environment or bug; 3 with --check when 
 
 #[test]
 fn version() {
-    for arguments in ["--version", "-V", "version"] {
+    for arguments in ["--version", "-V"] {
         descheduler(arguments).assert().code(0).stdout_eq("descheduler [..]\n").stderr_eq("");
     }
+    let line = "Descheduler version {Major:0 Minor:[..] GitVersion:v0.[..]}\n";
+    descheduler("version").assert().code(0).stdout_eq(line).stderr_eq("");
 }
 
 #[test]
-fn commands_that_are_not_there_yet() {
-    for command in ["report", "completion"] {
-        for flags in ["", "--help", "pod a/b -o json --cluster x", "--policy=x -- y", "bash"] {
-            descheduler(&format!("{command} {flags}"))
-                .assert()
-                .code(1)
-                .stdout_eq("")
-                .stderr_eq(format!("error: `descheduler {command}` is not there yet; `plan` is\n"));
+fn completion_knows_the_commands_and_their_flags() {
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        let output = descheduler(&format!("completion {shell}")).assert().code(0).stderr_eq("");
+        let script = String::from_utf8(output.get_output().stdout.clone()).expect("a script");
+        for word in ["simulate", "scheduler-config", "policy-config-file"] {
+            assert!(script.contains(word), "{shell} does not know {word}");
         }
     }
+    let error = str![[r#"
+error: invalid value 'sh' for '<SHELL>'
+  [possible values: bash, elvish, fish, powershell, zsh]
+
+For more information, try '--help'.
+
+"#]];
+    descheduler("completion sh").assert().code(1).stdout_eq("").stderr_eq(error);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! One file a command, under the name that users type.
 
 mod capture;
+mod completion;
 mod convert;
 mod explain;
 mod history;
@@ -8,11 +9,13 @@ pub(crate) mod inputs;
 mod live;
 pub(crate) mod place;
 pub(crate) mod plan;
+mod report;
 mod scheduler;
 mod service;
 pub(crate) mod simulate;
 mod strategies;
 mod validate;
+mod version;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -35,25 +38,20 @@ pub(crate) fn run(
         Ok(cli) => cli,
         Err(error) => return usage(&error, printer),
     };
-    let later = match command {
-        Some(Command::Plan(arguments)) => return plan::run(&arguments, printer),
-        Some(Command::Simulate(arguments)) => return simulate::run(&arguments, printer),
-        Some(Command::Place(arguments)) => return place::run(&arguments, printer),
-        Some(Command::Explain(arguments)) => return explain::run(&arguments, printer),
-        Some(Command::Validate(arguments)) => return validate::run(&arguments, printer),
-        Some(Command::Convert(arguments)) => return convert::run(&arguments, printer),
-        Some(Command::Capture(arguments)) => return capture::run(&arguments, printer),
-        Some(Command::Strategies(arguments)) => return strategies::run(&arguments, printer),
-        Some(Command::Version) => {
-            let version = env!("CARGO_PKG_VERSION");
-            printer.data(|out| writeln!(out, "descheduler {version}"))?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        Some(Command::Report(_)) => "report",
-        Some(Command::Completion(_)) => "completion",
-        None => return service::run(&service, printer),
-    };
-    Err(CliError::user(anyhow!("`descheduler {later}` is not there yet; `plan` is")))
+    match command {
+        Some(Command::Plan(arguments)) => plan::run(&arguments, printer),
+        Some(Command::Report(arguments)) => report::run(&arguments, printer),
+        Some(Command::Explain(arguments)) => explain::run(&arguments, printer),
+        Some(Command::Simulate(arguments)) => simulate::run(&arguments, printer),
+        Some(Command::Place(arguments)) => place::run(&arguments, printer),
+        Some(Command::Validate(arguments)) => validate::run(&arguments, printer),
+        Some(Command::Convert(arguments)) => convert::run(&arguments, printer),
+        Some(Command::Capture(arguments)) => capture::run(&arguments, printer),
+        Some(Command::Strategies(arguments)) => strategies::run(&arguments, printer),
+        Some(Command::Version) => version::run(printer),
+        Some(Command::Completion(arguments)) => completion::run(&arguments, printer),
+        None => service::run(&service, printer),
+    }
 }
 
 /// A word that is no flag was meant as a command.

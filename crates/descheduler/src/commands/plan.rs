@@ -4,7 +4,8 @@ use std::mem;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use descheduler_engine::{History, Open, audit, plan};
+use descheduler_cluster::Snapshot;
+use descheduler_engine::{History, Open, Plan, Policy, audit, plan};
 
 use super::history;
 use super::inputs::{self, Source};
@@ -33,14 +34,8 @@ pub(crate) fn run(arguments: &PlanArgs, printer: &mut Printer) -> Result<ExitCod
     let history = history.seen(&world.snapshot, policy.loop_breaker, &Open::default());
     let plan = plan(&world.snapshot, &policy, &history, &mut clock);
     let plan_ms = watch.lap_ms();
-    let violations = audit(&plan, &world.snapshot, &policy);
+    hold_sound(&plan, &world.snapshot, &policy, printer)?;
     let audit_ms = watch.lap_ms();
-    if !violations.is_empty() {
-        for violation in &violations {
-            printer.violation(violation);
-        }
-        return Err(CliError::bug(anyhow!("the plan is not sound, so it is not printed")));
-    }
 
     let outcome = Outcome::new(&world, &policy, &plan);
     let screen = printer.screen();
@@ -69,4 +64,19 @@ pub(crate) fn run(arguments: &PlanArgs, printer: &mut Printer) -> Result<ExitCod
     // all, and the system does it at once.
     mem::forget((world, plan));
     Ok(if work { ExitCode::from(EXIT_WORK) } else { ExitCode::SUCCESS })
+}
+
+/// Shows no plan that the audit objects to.
+pub(super) fn hold_sound(
+    plan: &Plan,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    printer: &mut Printer,
+) -> Result<(), CliError> {
+    let violations = audit(plan, snapshot, policy);
+    violations.iter().for_each(|violation| printer.violation(violation));
+    match violations.is_empty() {
+        true => Ok(()),
+        false => Err(CliError::bug(anyhow!("the plan is not sound, so it is not printed"))),
+    }
 }

@@ -2,12 +2,14 @@
 //! read must not.
 
 pub(crate) mod explain;
+pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod layout;
 pub(crate) mod notes;
 pub(crate) mod place;
 pub(crate) mod simulate;
 pub(crate) mod strategies;
+pub(crate) mod summary;
 pub(crate) mod text;
 pub(crate) mod validate;
 

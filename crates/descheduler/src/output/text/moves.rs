@@ -6,9 +6,9 @@ use std::io;
 use descheduler_engine::Eviction;
 
 use super::page::{Page, Span};
-use super::strategy_label;
 use crate::output::Outcome;
 use crate::output::layout::{Ink, clean, count, padded, width};
+use crate::output::summary::{label, turns};
 
 /// Reasons get at least this many columns, or what the longest needs; with less they go to a line
 /// of their own.
@@ -28,8 +28,7 @@ pub(super) fn write(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()
         return Ok(());
     }
     let columns = Columns::measure(outcome, moves);
-    let turns: Vec<&[Eviction]> =
-        moves.chunk_by(|a, b| (a.profile, a.strategy) == (b.profile, b.strategy)).collect();
+    let turns: Vec<&[Eviction]> = turns(outcome).collect();
     let screen = page.columns();
     match turns.iter().any(|turn| columns.leave_room(turn, screen)) {
         true => columns.heading(page)?,
@@ -40,7 +39,7 @@ pub(super) fn write(outcome: &Outcome<'_>, page: &mut Page<'_>) -> io::Result<()
         if at > 0 {
             page.blank()?;
         }
-        let name = strategy_label(outcome, first.profile, first.strategy);
+        let name = label(outcome, first.profile, first.strategy);
         let pods = format!("  {}", count(turn.len(), "pod"));
         page.line(&[Span::new(Ink::Cyan, name), Span::new(Ink::Dim, pods)])?;
         let in_columns = columns.leave_room(turn, screen);
